@@ -2,8 +2,9 @@
 # Builds what the tests and the linters need, once for each version of the files
 # that pin it, and prints where it is:
 #
-#   cache.sh tools    the Go tools of this module: .cache/tools-HASH
-#   cache.sh python   the Python environment: .cache/pyenv-HASH/bin/python
+#   cache.sh tools          the Go tools of this module: .cache/tools-HASH
+#   cache.sh python         the Python environment of the tests: .cache/pyenv-HASH/bin/python
+#   cache.sh python-bench   that of the benchmarks' peers, likewise
 #
 # What is built goes to a folder beside its place and is renamed when it is
 # whole, so that an interrupted run leaves nothing that looks finished.
@@ -44,12 +45,13 @@ build_tools() {
 }
 
 build_python() {
-	dir=$cache/pyenv-$(hash "$here/requirements.txt")
+	requirements=$here/$1
+	dir=$cache/pyenv-$(hash "$requirements")
 	if [ ! -d "$dir" ]; then
-		echo "building the Python environment of internal/tools/requirements.txt (a minute or two, once)" >&2
+		echo "building the Python environment of internal/tools/$1 (a minute or two, once)" >&2
 		tmp=$(mktemp -d "$cache/tmp.XXXXXX")
 		python3 -m venv "$tmp" >&2
-		"$tmp/bin/python" -m pip install --quiet --no-input --requirement "$here/requirements.txt" >&2
+		"$tmp/bin/python" -m pip install --quiet --no-input --requirement "$requirements" >&2
 		place "$tmp" "$dir"
 	fi
 	echo "$dir/bin/python"
@@ -58,9 +60,10 @@ build_python() {
 mkdir -p "$cache"
 case "${1-}" in
 tools) build_tools ;;
-python) build_python ;;
+python) build_python requirements.txt ;;
+python-bench) build_python requirements-bench.txt ;;
 *)
-	echo "usage: cache.sh tools|python" >&2
+	echo "usage: cache.sh tools|python|python-bench" >&2
 	exit 2
 	;;
 esac

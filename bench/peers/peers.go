@@ -1,0 +1,102 @@
+// Package peers runs the Python side of the benchmarks: the generator of the
+// data and the same work on other systems. The scripts stand beside this file;
+// each prints one JSON line per case.
+package peers
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// Env is the Python environment of the peers and the folder of the scripts.
+type Env struct {
+	python  string
+	scripts string
+}
+
+// Open builds the environment of internal/tools/requirements-bench.txt if it is
+// not there yet, which takes a minute or two. It is called from the module's
+// root.
+func Open(ctx context.Context) (*Env, error) {
+	out, err := output(exec.CommandContext(ctx, "sh", filepath.Join("internal", "tools", "cache.sh"), "python-bench"))
+	if err != nil {
+		return nil, err
+	}
+	return &Env{python: strings.TrimSpace(string(out)), scripts: filepath.Join("bench", "peers")}, nil
+}
+
+// Measured is one line of a script.
+type Measured struct {
+	Peer    string  `json:"peer"`
+	Version string  `json:"version"`
+	Case    string  `json:"case"`
+	Rows    int64   `json:"rows"`
+	Seconds float64 `json:"seconds_median"`
+	PeakMB  float64 `json:"peak_rss_mb"`
+	Hash    any     `json:"answer_hash"`
+	Failed  string  `json:"error"`
+}
+
+// HasHash tells whether the answer's hash was the wanted one in every run.
+func (m *Measured) HasHash(want string) bool { return m.Hash == want }
+
+// Run runs a script and returns the lines it printed.
+func (e *Env) Run(ctx context.Context, script string, args ...string) ([]Measured, error) {
+	cmd := exec.CommandContext(ctx, e.python, append([]string{filepath.Join(e.scripts, script)}, args...)...) //nolint:gosec // our own scripts
+	cmd.Env = append(os.Environ(), "POLARS_MAX_THREADS=2", "PYTHONDONTWRITEBYTECODE=1")
+	out, err := output(cmd)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", script, err)
+	}
+	var lines []Measured
+	for line := range bytes.Lines(out) {
+		var m Measured
+		if err := json.Unmarshal(line, &m); err != nil {
+			return nil, fmt.Errorf("%s printed %q: %w", script, line, err)
+		}
+		lines = append(lines, m)
+	}
+	return lines, nil
+}
+
+// Generate makes the benchmark data in dir unless it is there.
+func (e *Env) Generate(ctx context.Context, dir string, args ...string) error {
+	if _, err := os.Stat(filepath.Join(dir, "manifest.json")); err == nil {
+		return nil
+	}
+	_, err := e.Run(ctx, "gen.py", append([]string{dir}, args...)...)
+	return err
+}
+
+// Answer returns the hash that the join of a spine must have, by the oracle.
+func (e *Env) Answer(ctx context.Context, dir, spine string, views int) (string, error) {
+	lines, err := e.Run(ctx, "oracle.py", dir, "--spine", spine, "--views", fmt.Sprint(views))
+	if err != nil {
+		return "", err
+	}
+	if len(lines) != 1 {
+		return "", fmt.Errorf("the oracle printed %d lines where one is expected", len(lines))
+	}
+	hash, ok := lines[0].Hash.(string)
+	if !ok {
+		return "", errors.New("the oracle printed no hash")
+	}
+	return hash, nil
+}
+
+// output runs a command and adds what it wrote to standard error to a failure.
+func output(cmd *exec.Cmd) ([]byte, error) {
+	out, err := cmd.Output()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return nil, fmt.Errorf("%w: %s", err, bytes.TrimSpace(exit.Stderr))
+	}
+	return out, err
+}
