@@ -9,7 +9,7 @@ type Source struct {
 	// definitions' folder.
 	Path string `json:"path,omitempty"`
 	// Format is how the files are written; empty takes it from their names
-	// (.csv, .ndjson, .jsonl, .parquet, .arrow, before .gz or .zst).
+	// (.csv, .ndjson, .jsonl, .json, .parquet, .arrow, before .gz or .zst).
 	Format Format `json:"format,omitempty"`
 	// CSV says how CSV is spelled; the zero value is RFC 4180 with a header.
 	CSV CSVOptions `json:"csv,omitzero"`
@@ -35,6 +35,7 @@ const (
 	FormatNDJSON  Format = "ndjson"
 	FormatParquet Format = "parquet"
 	FormatArrow   Format = "arrow" // IPC file or stream
+	FormatJSON    Format = "json"  // one document: columns of one length, or an array of rows
 )
 
 // Incomplete is what becomes of rows without a join key or an event timestamp.

@@ -78,9 +78,9 @@ func (v *validator) sourceDefs(sources []Source) {
 		v.name(names, field+".name", "source", s.Name)
 		v.sources[s.Name] = s
 		switch s.Format {
-		case FormatByName, FormatCSV, FormatNDJSON, FormatParquet, FormatArrow:
+		case FormatByName, FormatCSV, FormatNDJSON, FormatJSON, FormatParquet, FormatArrow:
 		default:
-			v.fault(field+".format", "%q is not a format (expected csv, ndjson, parquet or arrow)", s.Format)
+			v.fault(field+".format", "%q is not a format (expected csv, ndjson, json, parquet or arrow)", s.Format)
 		}
 		switch s.Incomplete {
 		case IncompleteDefault, IncompleteReject, IncompleteSkip:
