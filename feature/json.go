@@ -78,10 +78,10 @@ const hexDigits = "0123456789abcdef"
 
 // AppendStringJSON appends s, which is UTF-8, as a JSON string with no escapes
 // beyond what JSON needs.
-func AppendStringJSON(dst []byte, s string) []byte {
+func AppendStringJSON[T ~string | ~[]byte](dst []byte, s T) []byte {
 	dst = append(dst, '"')
 	start := 0
-	for i := 0; i < len(s); i++ {
+	for i := range len(s) {
 		c := s[i]
 		if c >= ' ' && c != '"' && c != '\\' {
 			continue
