@@ -1,8 +1,8 @@
 package feature
 
 import (
-	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -54,17 +54,63 @@ func (i ServiceItem) MarshalJSON() ([]byte, error) {
 	return json.Marshal(serviceItemJSON{Ref: i.ref(), As: i.As})
 }
 
-// UnmarshalJSON reads both forms; an unknown member is an error.
+// UnmarshalJSON reads both forms; a member that is not known, not spelled
+// exactly or not a text is an error.
 func (i *ServiceItem) UnmarshalJSON(data []byte) error {
 	var item serviceItemJSON
-	if err := json.Unmarshal(data, &item.Ref); err != nil {
-		dec := json.NewDecoder(bytes.NewReader(data))
-		dec.DisallowUnknownFields()
-		if err := dec.Decode(&item); err != nil {
-			return fmt.Errorf(`a feature of a service is "view:feature", "view", or {"ref": "view:feature", "as": "name"}: %w`, err)
+	if err := json.Unmarshal(data, &item.Ref); err != nil || item.Ref == "" {
+		if item, err = readServiceItem(data); err != nil {
+			return fmt.Errorf(`%w (expected "view:feature", "view", or {"ref": "view:feature", "as": "name"})`, err)
 		}
 	}
-	i.View, i.Feature, _ = strings.Cut(item.Ref, ":")
-	i.As = item.As
-	return nil
+	parsed, err := ParseServiceItem(item.Ref, item.As)
+	if err == nil {
+		*i = parsed
+	}
+	return err
+}
+
+// readServiceItem reads the long form. A struct would take "Ref" for "ref", and
+// the names of members match exactly.
+func readServiceItem(data []byte) (serviceItemJSON, error) {
+	var item serviceItemJSON
+	var members map[string]*string
+	if err := json.Unmarshal(data, &members); err != nil {
+		return item, errors.New("not a feature of a service")
+	}
+	for name, value := range members {
+		switch {
+		case value == nil:
+			return item, fmt.Errorf("member %q is null", clip(name))
+		case name == "ref":
+			item.Ref = *value
+		case name == "as":
+			item.As = *value
+		default:
+			return item, fmt.Errorf("no such member: %q", clip(name))
+		}
+	}
+	if item.Ref == "" {
+		return item, errors.New(`member "ref" is missing`)
+	}
+	return item, nil
+}
+
+// ParseServiceItem reads what an item selects, "view:feature" or "view", and
+// takes its new name, or none.
+func ParseServiceItem(text, as string) (ServiceItem, error) {
+	view, name, one := strings.Cut(text, ":")
+	parts := []string{view}
+	if one {
+		parts = append(parts, name)
+	}
+	if as != "" {
+		parts = append(parts, as)
+	}
+	for _, part := range parts {
+		if err := CheckName(part); err != nil {
+			return ServiceItem{}, fmt.Errorf("feature of a service %q: %w", clip(text), err)
+		}
+	}
+	return ServiceItem{View: view, Feature: name, As: as}, nil
 }
