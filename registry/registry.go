@@ -2,7 +2,9 @@ package registry
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 
 	"github.com/granary-ml/granary/api/wire"
@@ -10,128 +12,189 @@ import (
 	"github.com/granary-ml/granary/internal/clock"
 )
 
-// Storage holds the files of the revisions.
+// Storage holds the files of the revisions. It is safe for concurrent use, and
+// a file that was put is seen by every Get that starts after the put returned.
 type Storage interface {
-	// Get returns a file, or CodeNotFound.
+	// Get returns the content of a file, which the caller may change, or
+	// CodeNotFound.
 	Get(ctx context.Context, key string) ([]byte, error)
-	// PutIfAbsent writes a file that is not there yet, whole and durably, or
-	// returns CodeAlreadyExists.
+	// PutIfAbsent writes a file that is not there yet, or returns
+	// CodeAlreadyExists. The file appears whole or not at all, and is durable
+	// when the call returns. After any other error it may be there or not.
 	PutIfAbsent(ctx context.Context, key string, data []byte) error
 }
 
-// Options of a registry; the zero value is good.
+// Options of a registry; the zero value is the default.
 type Options struct {
-	Clock  clock.Clock  // clock.Real if nil
-	Prefix string       // "registry/" if empty
-	Log    *slog.Logger // discarded if nil
+	// Clock dates the revisions; clock.Real if nil.
+	Clock clock.Clock
+	// Prefix stands before the names of the files; "registry/" if empty.
+	Prefix string
+	// Log tells of every revision that this process writes; nothing is logged
+	// if nil.
+	Log *slog.Logger
 }
 
-// Registry is the registry of one storage.
+// DefaultPrefix is where the revisions are if Options.Prefix is empty.
+const DefaultPrefix = "registry/"
+
+// Registry is the registry of one storage. It has no goroutines and need not
+// be closed. All methods are safe for concurrent use, and any number of
+// processes may write to one storage at once.
 type Registry struct {
+	storage Storage
+	prefix  string
+	clock   clock.Clock
+	log     *slog.Logger
 	current atomic.Pointer[Snapshot]
+	history historyCache
 }
 
-var errSoon = feature.Errorf(feature.CodeInternal, "registry", "", "not built yet")
+// Open reads the newest revision. An empty storage is revision 0, without
+// projects; nothing is written.
+func Open(ctx context.Context, s Storage, o Options) (*Registry, error) {
+	r := &Registry{storage: s, prefix: o.Prefix, clock: o.Clock, log: o.Log}
+	if r.prefix == "" {
+		r.prefix = DefaultPrefix
+	}
+	if r.clock == nil {
+		r.clock = clock.Real{}
+	}
+	if r.log == nil {
+		r.log = slog.New(slog.DiscardHandler)
+	}
+	r.history.entries = map[int64]wire.Revision{}
+	r.current.Store(emptySnapshot())
+	if _, err := r.Refresh(ctx); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
 
-// Open reads the newest revision.
-func Open(context.Context, Storage, Options) (*Registry, error) { return nil, errSoon }
-
-// Snapshot returns the newest revision that this process has seen.
+// Snapshot returns the newest revision that this process has read or written.
+// It asks nobody; Refresh does.
 func (r *Registry) Snapshot() *Snapshot { return r.current.Load() }
 
-// Refresh looks for newer revisions.
-func (r *Registry) Refresh(context.Context) (*Snapshot, error) { return nil, errSoon }
-
-// At returns a revision.
-func (r *Registry) At(context.Context, int64) (*Snapshot, error) { return nil, errSoon }
-
-// Plan compares.
-func (r *Registry) Plan(context.Context, string, wire.ApplyRequest) (wire.Plan, error) {
-	return wire.Plan{}, errSoon
+// Refresh looks for revisions that others wrote and returns the newest. It
+// costs one Get when there is none.
+func (r *Registry) Refresh(ctx context.Context) (*Snapshot, error) {
+	base := r.Snapshot()
+	data, revision, err := r.newest(ctx, base.Revision())
+	if err != nil {
+		return nil, err
+	}
+	if data == nil {
+		return r.Snapshot(), nil
+	}
+	next, err := decodeSnapshot(data, revision)
+	if err != nil {
+		return nil, err
+	}
+	if next.Revision() == base.Revision()+1 && next.file.Parent != base.hash {
+		return nil, feature.Errorf(feature.CodeDataLoss, "registry.Refresh", subjectOf(next.Revision()),
+			"it does not follow the revision %d that was read before: files of the registry were removed or replaced", base.Revision())
+	}
+	return r.advance(next), nil
 }
 
-// Apply changes.
-func (r *Registry) Apply(context.Context, string, wire.ApplyRequest) (wire.Plan, error) {
-	return wire.Plan{}, errSoon
+// At returns the state at a revision from 0 to the newest one; any other is
+// CodeNotFound.
+func (r *Registry) At(ctx context.Context, revision int64) (*Snapshot, error) {
+	switch current := r.Snapshot(); revision {
+	case current.Revision():
+		return current, nil
+	case 0:
+		return emptySnapshot(), nil
+	}
+	data, err := r.read(ctx, revision)
+	if err != nil {
+		return nil, err
+	}
+	if data == nil {
+		return nil, feature.Errorf(feature.CodeNotFound, "registry.At", subjectOf(revision), "there is no such revision")
+	}
+	return decodeSnapshot(data, revision)
 }
 
-// Delete deletes one definition; kind is entity, source, view or service.
-func (r *Registry) Delete(ctx context.Context, project, kind, name string, expected *int64) (wire.Plan, error) {
-	return wire.Plan{}, errSoon
+// newest returns the file and the number of the newest revision after base, or
+// nil if there is none.
+//
+// Reading base+1, base+2, … would cost a Get for every revision since the
+// storage was made. As the numbers have no gaps, the steps may double until one
+// misses, and the end is then found by halving: some 2·log₂(n) Gets, and the
+// one Get that it needs to be when nothing is new. What other writers add
+// meanwhile does no harm: the answer is never older than what was newest when
+// the search began.
+func (r *Registry) newest(ctx context.Context, base int64) (newest []byte, found int64, err error) {
+	found = base
+	step := int64(1)
+	for {
+		data, err := r.read(ctx, found+step)
+		if err != nil {
+			return nil, 0, err
+		}
+		if data == nil {
+			break
+		}
+		newest, found, step = data, found+step, step*2
+	}
+	for missing := found + step; missing-found > 1; {
+		middle := found + (missing-found)/2
+		data, err := r.read(ctx, middle)
+		switch {
+		case err != nil:
+			return nil, 0, err
+		case data == nil:
+			missing = middle
+		default:
+			newest, found = data, middle
+		}
+	}
+	return newest, found, nil
 }
 
-// DeleteProject deletes a project.
-func (r *Registry) DeleteProject(ctx context.Context, project string, expected *int64) (wire.Plan, error) {
-	return wire.Plan{}, errSoon
+// read returns the file of a revision, or nil if it is not there.
+func (r *Registry) read(ctx context.Context, revision int64) ([]byte, error) {
+	if revision < 1 {
+		return nil, nil
+	}
+	data, err := r.storage.Get(ctx, r.key(revision))
+	switch {
+	case err == nil && data == nil:
+		return []byte{}, nil
+	case err == nil:
+		return data, nil
+	case feature.CodeOf(err) == feature.CodeNotFound:
+		return nil, nil
+	}
+	return nil, &feature.Error{Code: feature.CodeOf(err), Op: "registry.Read", Subject: subjectOf(revision), Err: err}
 }
 
-// History lists the revisions of a project, newest first.
-func (r *Registry) History(ctx context.Context, project string) ([]wire.Revision, error) {
-	return nil, errSoon
+// advance makes s current unless a newer one is, and returns the current one.
+func (r *Registry) advance(s *Snapshot) *Snapshot {
+	for {
+		current := r.current.Load()
+		if current.Revision() >= s.Revision() {
+			return current
+		}
+		if r.current.CompareAndSwap(current, s) {
+			return s
+		}
+	}
 }
 
-// Rollback writes a new revision with the definitions of an old one.
-func (r *Registry) Rollback(ctx context.Context, project string, revision int64, expected *int64) (wire.Plan, error) {
-	return wire.Plan{}, errSoon
+// key returns the name of the file of a revision. Twenty digits hold every
+// int64, so that the order of the names is that of the numbers.
+func (r *Registry) key(revision int64) string {
+	return fmt.Sprintf("%s%020d.json", r.prefix, revision)
 }
 
-// Snapshot is the state at one revision.
-type Snapshot struct{}
-
-// Revision returns the number.
-func (s *Snapshot) Revision() int64 { return 0 }
-
-// Time returns when it was written.
-func (s *Snapshot) Time() feature.Timestamp { return 0 }
-
-// Projects returns the names of the projects.
-func (s *Snapshot) Projects() []string { return nil }
-
-// Definitions returns all that a project defines.
-func (s *Snapshot) Definitions(project string) (feature.Definitions, error) {
-	return feature.Definitions{}, errSoon
+func subjectOf(revision int64) string {
+	return fmt.Sprintf("revision %d", revision)
 }
 
-// View returns a view.
-func (s *Snapshot) View(project, name string) (*feature.BoundView, error) { return nil, errSoon }
-
-// Views returns all views.
-func (s *Snapshot) Views(project string) ([]*feature.BoundView, error) { return nil, errSoon }
-
-// Entity returns an entity.
-func (s *Snapshot) Entity(project, name string) (feature.Entity, error) {
-	return feature.Entity{}, errSoon
+// historyCache keeps what History has read; revisions never change.
+type historyCache struct {
+	mu      sync.Mutex
+	entries map[int64]wire.Revision
 }
-
-// Source returns a source.
-func (s *Snapshot) Source(project, name string) (feature.Source, error) {
-	return feature.Source{}, errSoon
-}
-
-// Service returns a service.
-func (s *Snapshot) Service(project, name string) (feature.Service, error) {
-	return feature.Service{}, errSoon
-}
-
-// Select resolves a service or references.
-func (s *Snapshot) Select(project, service string, refs []string) (feature.Selection, error) {
-	return feature.Selection{}, errSoon
-}
-
-// ParseYAML reads definitions.
-func ParseYAML(file string, data []byte) (feature.Definitions, error) {
-	return feature.Definitions{}, errSoon
-}
-
-// LoadDefinitions reads files and folders.
-func LoadDefinitions(paths ...string) (feature.Definitions, error) {
-	return feature.Definitions{}, errSoon
-}
-
-// LoadProject is LoadDefinitions with the project that the files name, or "".
-func LoadProject(paths ...string) (project string, d feature.Definitions, err error) {
-	return "", d, errSoon
-}
-
-// MarshalYAML writes definitions.
-func MarshalYAML(d feature.Definitions) ([]byte, error) { return nil, errSoon }
