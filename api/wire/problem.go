@@ -2,6 +2,7 @@ package wire
 
 import (
 	"errors"
+	"net/http"
 
 	"github.com/granary-ml/granary/feature"
 )
@@ -30,4 +31,46 @@ func (p *Problem) Err() error {
 		e.Err = errors.New(p.Detail)
 	}
 	return e
+}
+
+// NewProblem tells of an error. What is behind a fault of ours (5xx) stays in
+// the log: the caller gets its code, its subject and the request id to ask for.
+func NewProblem(err error, requestID string) *Problem {
+	code := feature.CodeOf(err)
+	p := &Problem{
+		Type: "about:blank", Status: code.HTTPStatus(), Code: code.String(),
+		Detail: err.Error(), RequestID: requestID,
+	}
+	if p.Title = http.StatusText(p.Status); p.Title == "" {
+		p.Title = "Canceled"
+	}
+	var e *feature.Error
+	if errors.As(err, &e) {
+		p.Detail, p.Subject = e.Detail(), e.Subject
+		p.Errors = feature.FaultsOf(err)
+	}
+	if hidden := hiddenDetail(code); hidden != "" {
+		p.Detail, p.Errors = hidden, nil
+	}
+	return p
+}
+
+// hiddenDetail is what is said of a fault of ours; empty for a caller's.
+func hiddenDetail(code feature.Code) string {
+	switch code {
+	case feature.CodeInternal:
+		return "a fault of the server; its log tells more under the request id"
+	case feature.CodeDataLoss:
+		return "stored bytes are damaged; the server's log tells more under the request id"
+	case feature.CodeUnavailable:
+		return "a store does not answer; retry"
+	case feature.CodeDeadlineExceeded:
+		return "it took longer than it may"
+	case feature.CodeCanceled:
+		return "canceled"
+	case feature.CodeInvalidArgument, feature.CodeUnauthenticated, feature.CodePermissionDenied, feature.CodeNotFound,
+		feature.CodeAlreadyExists, feature.CodeConflict, feature.CodeFailedPrecondition, feature.CodeTooLarge,
+		feature.CodeUnsupportedMediaType, feature.CodeResourceExhausted:
+	}
+	return ""
 }
