@@ -1,190 +1,201 @@
-// Package serving joins the registry and the stores into the one service that
-// the HTTP surface and the command line ask: both give the same answers,
-// because both come through here.
 package serving
 
 import (
 	"context"
 	"io"
 	"log/slog"
+	"sync"
+	"time"
 
-	"github.com/apache/arrow/go/v17/arrow"
 	"github.com/apache/arrow/go/v17/arrow/array"
 
 	"github.com/granary-ml/granary/api/wire"
 	"github.com/granary-ml/granary/feature"
+	"github.com/granary-ml/granary/ingest"
 	"github.com/granary-ml/granary/internal/clock"
+	"github.com/granary-ml/granary/offline"
+	"github.com/granary-ml/granary/online"
+	"github.com/granary-ml/granary/registry"
 )
 
-// Deps are what a Service stands on. All are needed.
+// Offline is what the service needs of the offline store; *offline.Store has
+// it.
+type Offline interface {
+	Historical(ctx context.Context, req offline.HistoricalRequest) (array.RecordReader, error)
+	Scan(ctx context.Context, v *feature.BoundView, req offline.ScanRequest) (array.RecordReader, error)
+	Erase(ctx context.Context, v *feature.BoundView, keys []feature.EntityKey) (offline.EraseResult, error)
+}
+
+// Online is what the service needs of the online store; every online.Store has
+// it.
+type Online interface {
+	Read(ctx context.Context, lookups []online.Lookup, out *online.Rows) error
+	DeleteEntities(ctx context.Context, view feature.ViewID, keys []feature.EntityKey) (int64, error)
+	DeleteView(ctx context.Context, view feature.ViewID) error
+	Ping(ctx context.Context) error
+}
+
+// Ingester is what the service needs of ingest; *ingest.Ingester has it.
+type Ingester interface {
+	Push(ctx context.Context, req ingest.PushRequest) (wire.PushResult, error)
+	Materialize(ctx context.Context, req ingest.MaterializeRequest) (wire.ViewProgress, error)
+}
+
+// Deps are what a Service stands on. The registry and the stores are needed;
+// the service closes none of them.
 type Deps struct {
+	Registry *registry.Registry
+	Offline  Offline
+	Online   Online
+	Ingester Ingester
+	// Clock says how old a served row is. Default: the machine's.
 	Clock clock.Clock
-	Log   *slog.Logger
+	// Log takes what is worth knowing; it never gets a value of a row. Default:
+	// nothing is logged.
+	Log *slog.Logger
 }
 
 // Options bound what one request may cost; the zero value is the default.
 type Options struct {
-	// MaxLookupValues is how many values (rows × features) one lookup may ask
-	// for; 0 is 10 million.
+	// MaxLookupValues is how many values (entities × features) one lookup may
+	// ask for; 0 is 10 million. An answer takes about 20 bytes of memory for
+	// each.
 	MaxLookupValues int
 	// KeepJobs is how many finished materializations are remembered; 0 is 100.
 	KeepJobs int
+	// RefreshEvery is how often Follow looks for definitions that others have
+	// applied; 0 is 2 seconds. One look is one read of the storage.
+	RefreshEvery time.Duration
+	// TempDir is a local folder for spines that must be read from their end.
+	// Default: the system's.
+	TempDir string
 }
 
-// Service answers the requests of every surface. It is safe for concurrent use.
-type Service struct{}
+func (o Options) withDefaults() Options {
+	if o.MaxLookupValues == 0 {
+		o.MaxLookupValues = 10_000_000
+	}
+	if o.KeepJobs == 0 {
+		o.KeepJobs = 100
+	}
+	if o.RefreshEvery == 0 {
+		o.RefreshEvery = 2 * time.Second
+	}
+	return o
+}
+
+// Service answers the requests of every surface. It is safe for concurrent
+// use. Its answers are made at the newest revision of the registry that the
+// process has seen: at once for what it applied itself, by Follow for what
+// others did.
+type Service struct {
+	registry *registry.Registry
+	offline  Offline
+	online   Online
+	ingester Ingester
+	clock    clock.Clock
+	log      *slog.Logger
+	options  Options
+
+	plans     planCache
+	scratches sync.Pool // of *scratch
+	stats     stats
+	jobs      jobs
+}
 
 // New returns a service over deps.
 func New(deps Deps, o Options) *Service {
-	_, _ = deps, o
-	return &Service{}
+	s := &Service{
+		registry: deps.Registry,
+		offline:  deps.Offline,
+		online:   deps.Online,
+		ingester: deps.Ingester,
+		clock:    deps.Clock,
+		log:      deps.Log,
+		options:  o.withDefaults(),
+	}
+	if s.clock == nil {
+		s.clock = clock.Real{}
+	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	s.jobs.keep = s.options.KeepJobs
+	return s
 }
 
-func (s *Service) notYet(op string) error {
-	return feature.Errorf(feature.CodeUnavailable, op, "", "not wired")
-}
-
-// Online looks features up. It is AppendOnline by Go types.
-func (s *Service) Online(ctx context.Context, project string, req wire.OnlineRequest) (*wire.OnlineResponse, error) {
-	_, _, _ = ctx, project, req
-	return nil, s.notYet("serving.Online")
-}
-
-// AppendOnline appends the JSON answer of the JSON lookup request body to dst.
-func (s *Service) AppendOnline(ctx context.Context, dst []byte, project string, body []byte) ([]byte, error) {
-	_, _, _ = ctx, project, body
-	return dst, s.notYet("serving.Online")
-}
-
-// OnlineRecord answers a lookup by one Arrow batch.
-func (s *Service) OnlineRecord(ctx context.Context, project string, body []byte) (arrow.Record, error) {
-	_, _, _ = ctx, project, body
-	return nil, s.notYet("serving.Online")
-}
-
-// ReadSpine reads the spine of a point-in-time retrieval from a body.
-func (s *Service) ReadSpine(ctx context.Context, project string, o wire.HistoricalOptions, format feature.Format, body io.Reader) (array.RecordReader, error) {
-	_, _, _, _, _ = ctx, project, o, format, body
-	return nil, s.notYet("serving.ReadSpine")
-}
-
-// Historical joins features to a spine, point-in-time.
-func (s *Service) Historical(ctx context.Context, project string, o wire.HistoricalOptions, spine array.RecordReader) (array.RecordReader, error) {
-	_, _, _, _ = ctx, project, o, spine
-	return nil, s.notYet("serving.Historical")
-}
-
-// Export reads the rows of a view.
-func (s *Service) Export(ctx context.Context, project, view string, o wire.ExportOptions) (array.RecordReader, error) {
-	_, _, _, _ = ctx, project, view, o
-	return nil, s.notYet("serving.Export")
-}
-
-// Push lands rows in a view.
-func (s *Service) Push(ctx context.Context, project, view string, format feature.Format, body io.Reader, o wire.PushOptions) (wire.PushResult, error) {
-	_, _, _, _, _, _ = ctx, project, view, format, body, o
-	return wire.PushResult{}, s.notYet("serving.Push")
-}
-
-// Erase removes entities from a view, online and offline.
-func (s *Service) Erase(ctx context.Context, project, view string, req wire.EraseRequest) (wire.EraseResult, error) {
-	_, _, _, _ = ctx, project, view, req
-	return wire.EraseResult{}, s.notYet("serving.Erase")
-}
-
-// Plan tells what Apply would change.
-func (s *Service) Plan(ctx context.Context, project string, req wire.ApplyRequest) (wire.Plan, error) {
-	_, _, _ = ctx, project, req
-	return wire.Plan{}, s.notYet("serving.Plan")
-}
-
-// Apply changes the definitions of a project.
-func (s *Service) Apply(ctx context.Context, project string, req wire.ApplyRequest) (wire.Plan, error) {
-	_, _, _ = ctx, project, req
-	return wire.Plan{}, s.notYet("serving.Apply")
-}
-
-// Rollback makes the definitions of an older revision current again.
-func (s *Service) Rollback(ctx context.Context, project string, revision int64, expected *int64) (wire.Plan, error) {
-	_, _, _, _ = ctx, project, revision, expected
-	return wire.Plan{}, s.notYet("serving.Rollback")
-}
-
-// Delete deletes one definition: an entity, a source, a view or a service.
-func (s *Service) Delete(ctx context.Context, project, kind, name string, expected *int64) (wire.Plan, error) {
-	_, _, _, _, _ = ctx, project, kind, name, expected
-	return wire.Plan{}, s.notYet("serving.Delete")
-}
-
-// DeleteProject deletes all definitions of a project.
-func (s *Service) DeleteProject(ctx context.Context, project string, expected *int64) (wire.Plan, error) {
-	_, _, _ = ctx, project, expected
-	return wire.Plan{}, s.notYet("serving.DeleteProject")
-}
-
-// Projects lists the projects, and the revision of the registry.
-func (s *Service) Projects(ctx context.Context) ([]string, int64, error) {
-	_ = ctx
-	return nil, 0, s.notYet("serving.Projects")
-}
-
-// Definitions returns what a project defines, and the revision of the registry.
-func (s *Service) Definitions(ctx context.Context, project string) (feature.Definitions, int64, error) {
-	_, _ = ctx, project
-	return feature.Definitions{}, 0, s.notYet("serving.Definitions")
-}
-
-// View returns a view with what the stores hold of it.
-func (s *Service) View(ctx context.Context, project, name string) (wire.ViewInfo, error) {
-	_, _, _ = ctx, project, name
-	return wire.ViewInfo{}, s.notYet("serving.View")
-}
-
-// History lists the revisions of a project, newest first.
-func (s *Service) History(ctx context.Context, project string) ([]wire.Revision, error) {
-	_, _ = ctx, project
-	return nil, s.notYet("serving.History")
-}
-
-// Materialize starts a materialization.
-func (s *Service) Materialize(ctx context.Context, project string, req wire.MaterializeRequest) (wire.Job, error) {
-	_, _, _ = ctx, project, req
-	return wire.Job{}, s.notYet("serving.Materialize")
-}
-
-// Job returns a materialization.
-func (s *Service) Job(ctx context.Context, project, id string) (wire.Job, error) {
-	_, _, _ = ctx, project, id
-	return wire.Job{}, s.notYet("serving.Job")
-}
-
-// Jobs lists the materializations of a project, newest first.
-func (s *Service) Jobs(ctx context.Context, project string) ([]wire.Job, error) {
-	_, _ = ctx, project
-	return nil, s.notYet("serving.Jobs")
-}
-
-// CancelJob cancels a materialization and returns it.
-func (s *Service) CancelJob(ctx context.Context, project, id string) (wire.Job, error) {
-	_, _, _ = ctx, project, id
-	return wire.Job{}, s.notYet("serving.CancelJob")
-}
-
-// Wait waits for a materialization to end; progress, if not nil, is called
-// with each state it is seen in.
-func (s *Service) Wait(ctx context.Context, project, id string, progress func(wire.Job)) (wire.Job, error) {
-	_, _, _, _ = ctx, project, id, progress
-	return wire.Job{}, s.notYet("serving.Wait")
-}
-
-// Ready tells whether requests can be answered.
+// Ready tells whether requests can be answered: the registry is read and the
+// online store answers.
 func (s *Service) Ready(ctx context.Context) error {
-	_ = ctx
-	return s.notYet("serving.Ready")
+	const op = "serving.Ready"
+	if s.registry.Snapshot() == nil {
+		return feature.Errorf(feature.CodeUnavailable, op, "registry", "it has not been read yet")
+	}
+	if err := s.online.Ping(ctx); err != nil {
+		return feature.Errorf(feature.CodeUnavailable, op, "online store", "%w", err)
+	}
+	return nil
 }
 
-// Close cancels the running materializations and waits for them.
-func (s *Service) Close(ctx context.Context) error {
-	_ = ctx
-	return nil
+// Follow looks for newer revisions of the registry until ctx ends. A look that
+// fails is logged, and the newest known revision is served on.
+func (s *Service) Follow(ctx context.Context) {
+	for {
+		pause, cancel := context.WithTimeout(ctx, s.options.RefreshEvery)
+		<-pause.Done()
+		cancel()
+		if ctx.Err() != nil {
+			return
+		}
+		if _, err := s.registry.Refresh(ctx); err != nil && ctx.Err() == nil {
+			s.log.WarnContext(ctx, "registry not refreshed", "error", err)
+		}
+	}
+}
+
+// Close cancels the running materializations and waits for them, as long as
+// ctx allows. New ones are refused.
+func (s *Service) Close(ctx context.Context) error { return s.jobs.close(ctx) }
+
+// view returns a view at the newest revision.
+func (s *Service) view(project, name string) (*feature.BoundView, error) {
+	return s.registry.Snapshot().View(project, name)
+}
+
+// ReadSpine reads the spine of a point-in-time retrieval from a body: its join
+// key columns have the types of the views that o asks for. The reader must be
+// released.
+func (s *Service) ReadSpine(ctx context.Context, project string, o wire.HistoricalOptions, format feature.Format, body io.Reader) (array.RecordReader, error) {
+	sel, err := s.registry.Snapshot().Select(project, o.Service, o.Features)
+	if err != nil {
+		return nil, err
+	}
+	keys, faults := sel.JoinKeys()
+	if len(faults) > 0 {
+		return nil, feature.Invalid("serving.ReadSpine", "features", faults)
+	}
+	return ingest.ReadSpine(ctx, body, ingest.SpineOptions{
+		Format: format, Keys: keys, TimeColumn: timeColumn(o), TempDir: s.options.TempDir,
+	})
+}
+
+func timeColumn(o wire.HistoricalOptions) string {
+	if o.TimeColumn == "" {
+		return feature.DefaultEventColumn
+	}
+	return o.TimeColumn
+}
+
+// Historical joins features to a spine, point-in-time. The answer reads the
+// spine as it is read itself; the spine stays the caller's to release, after
+// the answer.
+func (s *Service) Historical(ctx context.Context, project string, o wire.HistoricalOptions, spine array.RecordReader) (array.RecordReader, error) {
+	sel, err := s.registry.Snapshot().Select(project, o.Service, o.Features)
+	if err != nil {
+		return nil, err
+	}
+	return s.offline.Historical(ctx, offline.HistoricalRequest{
+		Spine: spine, TimeColumn: timeColumn(o), Selection: sel,
+		FullNames: o.FullNames, KnownAt: o.KnownAt, AsOf: o.AsOf,
+	})
 }
