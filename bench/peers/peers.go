@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 )
 
@@ -25,7 +26,7 @@ type Env struct {
 // not there yet, which takes a minute or two. It is called from the module's
 // root.
 func Open(ctx context.Context) (*Env, error) {
-	out, err := output(exec.CommandContext(ctx, "sh", filepath.Join("internal", "tools", "cache.sh"), "python-bench"))
+	out, err := output(exec.CommandContext(ctx, "sh", filepath.Join("internal", "tools", "cache.sh"), "python-bench")) //nolint:gosec // our own script, no input
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +78,7 @@ func (e *Env) Generate(ctx context.Context, dir string, args ...string) error {
 
 // Answer returns the hash that the join of a spine must have, by the oracle.
 func (e *Env) Answer(ctx context.Context, dir, spine string, views int) (string, error) {
-	lines, err := e.Run(ctx, "oracle.py", dir, "--spine", spine, "--views", fmt.Sprint(views))
+	lines, err := e.Run(ctx, "oracle.py", dir, "--spine", spine, "--views", strconv.Itoa(views))
 	if err != nil {
 		return "", err
 	}
@@ -94,8 +95,7 @@ func (e *Env) Answer(ctx context.Context, dir, spine string, views int) (string,
 // output runs a command and adds what it wrote to standard error to a failure.
 func output(cmd *exec.Cmd) ([]byte, error) {
 	out, err := cmd.Output()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return nil, fmt.Errorf("%w: %s", err, bytes.TrimSpace(exit.Stderr))
 	}
 	return out, err
