@@ -1,15 +1,3 @@
-// Package buckettest holds the acceptance suite of buckets, and a bucket that
-// injects faults.
+// Package buckettest holds the acceptance suite that every bucket and every
+// wrapper of one passes (Run), and a wrapper that injects faults (Faults).
 package buckettest
-
-import (
-	"testing"
-
-	"github.com/granary-ml/granary/offline/bucket"
-)
-
-// Run holds a bucket to its contract; open returns an empty one.
-func Run(t *testing.T, open func(t *testing.T) bucket.Bucket) {
-	t.Helper()
-	_ = open(t)
-}
