@@ -25,7 +25,8 @@ import (
 // refusals returns those of the changes that the stored rows would not survive.
 func refusals(have *projectState, want feature.Definitions, changes []wire.Change) []wire.Change {
 	var out []wire.Change
-	for _, c := range changes {
+	for i := range changes {
+		c := changes[i]
 		if c.Action != ActionUpdate {
 			continue
 		}
@@ -116,7 +117,8 @@ func plural(noun string, names []string) string {
 // refusalFaults returns refusals as the faults of an error.
 func refusalFaults(refusals []wire.Change) []feature.Fault {
 	faults := make([]feature.Fault, 0, len(refusals))
-	for _, r := range refusals {
+	for i := range refusals {
+		r := &refusals[i]
 		faults = append(faults, feature.Fault{
 			Field:  fmt.Sprintf("%s[%s].%s", pluralKind(r.Kind), r.Name, r.Field),
 			Detail: fmt.Sprintf("%s → %s is refused: %s; %s", orNone(r.From), orNone(r.To), r.Reason, r.WayOut),

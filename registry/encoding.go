@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/granary-ml/granary/api/wire"
@@ -100,7 +101,7 @@ func hashOf(raw []byte) string {
 // detailOf returns the text of an error without its subject, so that it reads
 // well inside another.
 func detailOf(err error) string {
-	if e, ok := errorAs(err); ok {
+	if e, ok := errors.AsType[*feature.Error](err); ok {
 		return e.Detail()
 	}
 	return err.Error()

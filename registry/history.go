@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -26,9 +27,9 @@ func (r *Registry) History(ctx context.Context, project string) ([]wire.Revision
 		return nil, err
 	}
 	out := make([]wire.Revision, 0, len(entries))
-	for i := len(entries) - 1; i >= 0; i-- {
-		if project == "" || entries[i].Project == project {
-			out = append(out, entries[i])
+	for _, e := range slices.Backward(entries) {
+		if project == "" || e.Project == project {
+			out = append(out, e)
 		}
 	}
 	if len(out) == 0 && project != "" {

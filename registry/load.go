@@ -3,6 +3,7 @@ package registry
 import (
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -69,9 +70,7 @@ func (l *loader) load(file string) error {
 	d := newYAMLDecoder(file)
 	doc := d.parse(data)
 	l.faults = append(l.faults, d.faults...)
-	for place, line := range d.lines {
-		l.lines[place] = line
-	}
+	maps.Copy(l.lines, d.lines)
 	l.add(file, doc.Project, doc.definitions)
 	return nil
 }
@@ -192,8 +191,7 @@ func pathError(path string, err error) error {
 	case errors.Is(err, fs.ErrPermission):
 		code = feature.CodePermissionDenied
 	}
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
 		err = pe.Err
 	}
 	return &feature.Error{Code: code, Op: "registry.LoadDefinitions", Subject: "path " + path, Err: err}

@@ -162,7 +162,8 @@ func featureField(field string) (string, bool) {
 // plan returns the difference as a plan, with its refusals at the end of the
 // patch.
 func (d *differ) plan(project string, revision int64, refusals []wire.Change) wire.Plan {
-	for _, r := range refusals {
+	for i := range refusals {
+		r := &refusals[i]
 		d.printf("! %s %s %s: %s → %s is refused: %s; %s\n", r.Kind, r.Name, r.Field, orNone(r.From), orNone(r.To), r.Reason, r.WayOut)
 	}
 	p := wire.Plan{Project: project, From: revision, To: revision, Changes: d.changes, Refusals: refusals, Patch: d.patch.String()}

@@ -220,9 +220,3 @@ func (s *Snapshot) state(project string) *projectState { return s.file.State.Pro
 func missing(project, kind, name string) error {
 	return feature.Errorf(feature.CodeNotFound, "", kind+" "+project+"/"+name, "there is no such %s", kind)
 }
-
-func errorAs(err error) (*feature.Error, bool) {
-	var e *feature.Error
-	ok := errors.As(err, &e)
-	return e, ok
-}

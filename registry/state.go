@@ -76,7 +76,8 @@ func (v *viewState) slotOf(name string) int {
 func settle(want feature.Definitions, keep keeper, next feature.ViewID) (*projectState, feature.ViewID, error) {
 	want = want.Sorted()
 	p := &projectState{Entities: want.Entities, Sources: want.Sources, Services: want.Services}
-	for _, definition := range want.Views {
+	for i := range want.Views {
+		definition := want.Views[i]
 		v := viewState{Definition: definition}
 		if kept := keep(definition.Name); kept != nil {
 			v.ID = kept.ID

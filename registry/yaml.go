@@ -137,11 +137,11 @@ func (d *yamlDecoder) decode(path string, n *yaml.Node, dst reflect.Value) {
 		d.fault(n.Line, path, "a tag such as %s is not read", n.Tag)
 		return
 	}
-	if item, ok := dst.Addr().Interface().(*feature.ServiceItem); ok {
+	if item, ok := reflect.TypeAssert[*feature.ServiceItem](dst.Addr()); ok {
 		d.serviceItem(path, n, item)
 		return
 	}
-	if text, ok := dst.Addr().Interface().(encoding.TextUnmarshaler); ok {
+	if text, ok := reflect.TypeAssert[encoding.TextUnmarshaler](dst.Addr()); ok {
 		d.text(path, n, text)
 		return
 	}

@@ -37,10 +37,10 @@ func yamlNode(v reflect.Value) (*yaml.Node, error) {
 	if v.IsZero() {
 		return nil, nil
 	}
-	if item, ok := v.Interface().(feature.ServiceItem); ok {
+	if item, ok := reflect.TypeAssert[feature.ServiceItem](v); ok {
 		return serviceItemNode(item), nil
 	}
-	if m, ok := v.Interface().(encoding.TextMarshaler); ok {
+	if m, ok := reflect.TypeAssert[encoding.TextMarshaler](v); ok {
 		text, err := m.MarshalText()
 		return plainNode(string(text)), err
 	}
