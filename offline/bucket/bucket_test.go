@@ -3,6 +3,7 @@ package bucket_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -24,20 +25,27 @@ func open(t *testing.T, address string) bucket.Bucket {
 }
 
 func TestAcceptance(t *testing.T) {
-	for name, make := range map[string]func(t *testing.T) bucket.Bucket{
-		"files":      func(t *testing.T) bucket.Bucket { return open(t, t.TempDir()) },
-		"files-url":  func(t *testing.T) bucket.Bucket { return open(t, "file://"+t.TempDir()+"/a%20b") },
-		"memory":     func(t *testing.T) bucket.Bucket { return open(t, "mem://") },
-		"mem-prefix": func(t *testing.T) bucket.Bucket { return open(t, "mem://x/deep/prefix") },
-		"prefix":     func(t *testing.T) bucket.Bucket { return bucket.WithPrefix(open(t, t.TempDir()), "deep/prefix/") },
-		"faults":     func(t *testing.T) bucket.Bucket { return buckettest.NewFaults(open(t, t.TempDir()), 1) },
-		"stack": func(t *testing.T) bucket.Bucket {
-			return bucket.WithPrefix(buckettest.NewFaults(bucket.WithPrefix(open(t, "mem://"), "a"), 1), "b")
-		},
+	plain := func(b bucket.Bucket) bucket.Bucket { return b }
+	for name, c := range map[string]struct {
+		address string // {} is a new folder
+		wrap    func(b bucket.Bucket) bucket.Bucket
+	}{
+		"files":      {"{}", plain},
+		"files-url":  {"file://{}/a%20b", plain},
+		"memory":     {"mem://", plain},
+		"mem-prefix": {"mem://x/deep/prefix", plain},
+		"prefix":     {"{}", func(b bucket.Bucket) bucket.Bucket { return bucket.WithPrefix(b, "deep/prefix/") }},
+		"faults":     {"{}", func(b bucket.Bucket) bucket.Bucket { return buckettest.NewFaults(b, 1) }},
+		"stack": {"mem://", func(b bucket.Bucket) bucket.Bucket {
+			return bucket.WithPrefix(buckettest.NewFaults(bucket.WithPrefix(b, "a"), 1), "b")
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			buckettest.Run(t, make)
+			buckettest.Run(t, func(t *testing.T) bucket.Bucket {
+				t.Helper()
+				return c.wrap(open(t, strings.Replace(c.address, "{}", t.TempDir(), 1)))
+			})
 		})
 	}
 }

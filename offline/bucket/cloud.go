@@ -18,6 +18,7 @@ import (
 // cloud is a bucket behind a driver of gocloud.dev.
 type cloud struct{ b *blob.Bucket }
 
+// Get implements Bucket.
 func (c *cloud) Get(ctx context.Context, key string) ([]byte, error) {
 	const op = "bucket.Get"
 	if err := check(ctx, op, key); err != nil {
@@ -27,6 +28,7 @@ func (c *cloud) Get(ctx context.Context, key string) ([]byte, error) {
 	return data, cloudError(op, key, err)
 }
 
+// Stat implements Bucket.
 func (c *cloud) Stat(ctx context.Context, key string) (Object, error) {
 	const op = "bucket.Stat"
 	if err := check(ctx, op, key); err != nil {
@@ -39,6 +41,7 @@ func (c *cloud) Stat(ctx context.Context, key string) (Object, error) {
 	return Object{Key: key, Size: a.Size, ModTime: a.ModTime}, nil
 }
 
+// ReadRange implements Bucket.
 func (c *cloud) ReadRange(ctx context.Context, key string, off, length int64) (io.ReadCloser, error) {
 	const op = "bucket.ReadRange"
 	if err := checkRange(ctx, op, key, off); err != nil {
@@ -75,6 +78,7 @@ type cloudReader struct {
 	key string
 }
 
+// Read implements io.ReadCloser.
 func (r *cloudReader) Read(p []byte) (int, error) {
 	n, err := r.r.Read(p)
 	if err == nil || errors.Is(err, io.EOF) {
@@ -83,8 +87,10 @@ func (r *cloudReader) Read(p []byte) (int, error) {
 	return n, cloudError("bucket.Read", r.key, err)
 }
 
+// Close implements io.ReadCloser.
 func (r *cloudReader) Close() error { return cloudError("bucket.Read", r.key, r.r.Close()) }
 
+// Create implements Bucket.
 func (c *cloud) Create(ctx context.Context, key string, o CreateOptions) (Writer, error) {
 	const op = "bucket.Create"
 	if err := check(ctx, op, key); err != nil {
@@ -115,11 +121,13 @@ type cloudWriter struct {
 	done     bool
 }
 
+// Write implements Writer.
 func (w *cloudWriter) Write(p []byte) (int, error) {
 	n, err := w.w.Write(p)
 	return n, w.wrap("bucket.Write", err)
 }
 
+// Commit implements Writer.
 func (w *cloudWriter) Commit() error {
 	if w.done {
 		return errEnded(w.key)
@@ -129,6 +137,7 @@ func (w *cloudWriter) Commit() error {
 	return w.wrap("bucket.Commit", w.w.Close())
 }
 
+// Abort implements Writer.
 func (w *cloudWriter) Abort() error {
 	if w.done {
 		return nil
@@ -155,6 +164,7 @@ func errEnded(key string) error {
 // way, and one of the two will win within a round trip or two.
 const putAttempts = 10
 
+// PutIfAbsent implements Bucket.
 func (c *cloud) PutIfAbsent(ctx context.Context, key string, data []byte) error {
 	const op = "bucket.PutIfAbsent"
 	if err := check(ctx, op, key); err != nil {
@@ -173,6 +183,7 @@ func (c *cloud) PutIfAbsent(ctx context.Context, key string, data []byte) error 
 // listPage is the number of objects per request.
 const listPage = 1000
 
+// List implements Bucket.
 func (c *cloud) List(ctx context.Context, prefix, after string) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
 		token := blob.FirstPageToken
@@ -217,6 +228,7 @@ func listOptions(prefix, after string) *blob.ListOptions {
 	return o
 }
 
+// Delete implements Bucket.
 func (c *cloud) Delete(ctx context.Context, key string) error {
 	const op = "bucket.Delete"
 	if err := check(ctx, op, key); err != nil {
@@ -229,4 +241,5 @@ func (c *cloud) Delete(ctx context.Context, key string) error {
 	return err
 }
 
+// Close implements Bucket.
 func (c *cloud) Close() error { return cloudError("bucket.Close", "", c.b.Close()) }

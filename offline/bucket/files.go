@@ -119,6 +119,7 @@ func (f *files) open(op, key string) (*os.File, fs.FileInfo, error) {
 	return file, info, nil
 }
 
+// Get implements Bucket.
 func (f *files) Get(ctx context.Context, key string) ([]byte, error) {
 	const op = "bucket.Get"
 	if err := check(ctx, op, key); err != nil {
@@ -136,6 +137,7 @@ func (f *files) Get(ctx context.Context, key string) ([]byte, error) {
 	return data, nil
 }
 
+// Stat implements Bucket.
 func (f *files) Stat(ctx context.Context, key string) (Object, error) {
 	const op = "bucket.Stat"
 	if err := check(ctx, op, key); err != nil {
@@ -151,6 +153,7 @@ func (f *files) Stat(ctx context.Context, key string) (Object, error) {
 	return Object{Key: key, Size: info.Size(), ModTime: info.ModTime()}, nil
 }
 
+// ReadRange implements Bucket.
 func (f *files) ReadRange(ctx context.Context, key string, off, length int64) (io.ReadCloser, error) {
 	const op = "bucket.ReadRange"
 	if err := checkRange(ctx, op, key, off); err != nil {
@@ -174,6 +177,7 @@ type fileReader struct {
 	ended func() error // of the context
 }
 
+// Read implements io.ReadCloser.
 func (r *fileReader) Read(p []byte) (int, error) {
 	if err := r.ended(); err != nil {
 		return 0, fileError("bucket.Read", r.key, err)
@@ -185,8 +189,10 @@ func (r *fileReader) Read(p []byte) (int, error) {
 	return n, fileError("bucket.Read", r.key, err)
 }
 
+// Close implements io.ReadCloser.
 func (r *fileReader) Close() error { return fileError("bucket.Read", r.key, r.file.Close()) }
 
+// PutIfAbsent implements Bucket.
 func (f *files) PutIfAbsent(ctx context.Context, key string, data []byte) error {
 	const op = "bucket.PutIfAbsent"
 	if err := check(ctx, op, key); err != nil {
@@ -206,6 +212,7 @@ func (f *files) PutIfAbsent(ctx context.Context, key string, data []byte) error 
 	return w.Commit()
 }
 
+// Delete implements Bucket.
 func (f *files) Delete(ctx context.Context, key string) error {
 	const op = "bucket.Delete"
 	if err := check(ctx, op, key); err != nil {
@@ -228,4 +235,5 @@ func (f *files) Delete(ctx context.Context, key string) error {
 	return err
 }
 
+// Close implements Bucket.
 func (f *files) Close() error { return nil }

@@ -157,7 +157,7 @@ func TestFilesErrors(t *testing.T) {
 		{syscall.EIO, feature.CodeInternal},
 	} {
 		f := openLocal(t, t.TempDir())
-		f.ops.write = func(file *os.File, p []byte) (int, error) {
+		f.ops.write = func(file *os.File, _ []byte) (int, error) {
 			return 0, &fs.PathError{Op: "write", Path: file.Name(), Err: c.err}
 		}
 		err := f.PutIfAbsent(t.Context(), "k", []byte("v"))

@@ -54,6 +54,7 @@ func createTemp(dir string) (*os.File, error) {
 	return os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666) //nolint:gosec // as above
 }
 
+// Create implements Bucket.
 func (f *files) Create(ctx context.Context, key string, o CreateOptions) (Writer, error) {
 	const op = "bucket.Create"
 	if err := check(ctx, op, key); err != nil {
@@ -118,6 +119,7 @@ type fileWriter struct {
 	ended    func() error // of the context
 }
 
+// Write implements Writer.
 func (w *fileWriter) Write(p []byte) (int, error) {
 	if err := w.ended(); err != nil {
 		return 0, fileError("bucket.Write", w.key, err)
@@ -191,6 +193,7 @@ func (w *fileWriter) name(path string) error {
 	return err
 }
 
+// Abort implements Writer.
 func (w *fileWriter) Abort() error {
 	if !w.done {
 		w.done = true

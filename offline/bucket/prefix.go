@@ -31,6 +31,7 @@ func (p *prefixed) strip(o Object) Object {
 	return o
 }
 
+// Get implements Bucket.
 func (p *prefixed) Get(ctx context.Context, key string) ([]byte, error) {
 	full, err := p.key("bucket.Get", key)
 	if err != nil {
@@ -39,6 +40,7 @@ func (p *prefixed) Get(ctx context.Context, key string) ([]byte, error) {
 	return p.b.Get(ctx, full)
 }
 
+// Stat implements Bucket.
 func (p *prefixed) Stat(ctx context.Context, key string) (Object, error) {
 	full, err := p.key("bucket.Stat", key)
 	if err != nil {
@@ -48,6 +50,7 @@ func (p *prefixed) Stat(ctx context.Context, key string) (Object, error) {
 	return p.strip(o), err
 }
 
+// ReadRange implements Bucket.
 func (p *prefixed) ReadRange(ctx context.Context, key string, off, length int64) (io.ReadCloser, error) {
 	full, err := p.key("bucket.ReadRange", key)
 	if err != nil {
@@ -56,6 +59,7 @@ func (p *prefixed) ReadRange(ctx context.Context, key string, off, length int64)
 	return p.b.ReadRange(ctx, full, off, length)
 }
 
+// Create implements Bucket.
 func (p *prefixed) Create(ctx context.Context, key string, o CreateOptions) (Writer, error) {
 	full, err := p.key("bucket.Create", key)
 	if err != nil {
@@ -64,6 +68,7 @@ func (p *prefixed) Create(ctx context.Context, key string, o CreateOptions) (Wri
 	return p.b.Create(ctx, full, o)
 }
 
+// PutIfAbsent implements Bucket.
 func (p *prefixed) PutIfAbsent(ctx context.Context, key string, data []byte) error {
 	full, err := p.key("bucket.PutIfAbsent", key)
 	if err != nil {
@@ -72,6 +77,7 @@ func (p *prefixed) PutIfAbsent(ctx context.Context, key string, data []byte) err
 	return p.b.PutIfAbsent(ctx, full, data)
 }
 
+// List implements Bucket.
 func (p *prefixed) List(ctx context.Context, prefix, after string) iter.Seq2[Object, error] {
 	if after != "" {
 		after = p.prefix + after
@@ -85,6 +91,7 @@ func (p *prefixed) List(ctx context.Context, prefix, after string) iter.Seq2[Obj
 	}
 }
 
+// Delete implements Bucket.
 func (p *prefixed) Delete(ctx context.Context, key string) error {
 	full, err := p.key("bucket.Delete", key)
 	if err != nil {
@@ -93,4 +100,5 @@ func (p *prefixed) Delete(ctx context.Context, key string) error {
 	return p.b.Delete(ctx, full)
 }
 
+// Close implements Bucket.
 func (p *prefixed) Close() error { return p.b.Close() }

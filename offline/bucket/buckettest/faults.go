@@ -56,7 +56,7 @@ type Fault struct {
 	Kill bool
 }
 
-// Mutation, as the Op of a Fault, is any operation that changes what a reader
+// Mutation is, as the Op of a Fault, any operation that changes what a reader
 // can see: commit, put-if-absent, delete.
 const Mutation Op = "mutation"
 
@@ -91,13 +91,13 @@ func (f *Faults) Surfaced(i int) int {
 
 // RequireSurfaced fails the test if a fault has never hit: then the test has
 // tested nothing.
-func (f *Faults) RequireSurfaced(t testing.TB) {
-	t.Helper()
+func (f *Faults) RequireSurfaced(tb testing.TB) {
+	tb.Helper()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for i, n := range f.surfaced {
 		if n == 0 {
-			t.Fatalf("fault %d never surfaced: %+v (calls: %v)", i, f.faults[i], f.calls)
+			tb.Fatalf("fault %d never surfaced: %+v (calls: %v)", i, f.faults[i], f.calls)
 		}
 	}
 }
@@ -220,6 +220,7 @@ type faultyReader struct {
 	key string
 }
 
+// Read implements io.ReadCloser.
 func (r *faultyReader) Read(p []byte) (int, error) {
 	if _, err := r.f.hit(Read, r.key); err != nil {
 		return 0, err
@@ -246,6 +247,7 @@ type faultyWriter struct {
 	key string
 }
 
+// Write implements bucket.Writer.
 func (w *faultyWriter) Write(p []byte) (int, error) {
 	if _, err := w.f.hit(Write, w.key); err != nil {
 		return 0, err
@@ -253,10 +255,11 @@ func (w *faultyWriter) Write(p []byte) (int, error) {
 	return w.Writer.Write(p)
 }
 
+// Commit implements bucket.Writer.
 func (w *faultyWriter) Commit() error {
 	after, fault := w.f.hit(Commit, w.key)
 	if fault != nil && !after {
-		_ = w.Writer.Abort() // what is not committed is dropped
+		_ = w.Abort() // what is not committed is dropped
 		return fault
 	}
 	if err := w.Writer.Commit(); err != nil {

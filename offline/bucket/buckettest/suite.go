@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -23,112 +24,123 @@ func Run(t *testing.T, open func(t *testing.T) bucket.Bucket) {
 	t.Helper()
 	for _, c := range []struct {
 		name string
-		test func(t *testing.T, b bucket.Bucket)
+		test func(s suite)
 	}{
-		{"Missing", testMissing},
-		{"PutIfAbsent", testPutIfAbsent},
-		{"PutIfAbsentRace", testPutIfAbsentRace},
-		{"Create", testCreate},
-		{"CreateIfAbsent", testCreateIfAbsent},
-		{"CreateLarge", testCreateLarge},
-		{"Abort", testAbort},
-		{"WriterEndsOnce", testWriterEndsOnce},
-		{"ReadRange", testReadRange},
-		{"ReaderAt", testReaderAt},
-		{"Keys", testKeys},
-		{"BadKeys", testBadKeys},
-		{"ListOrder", testListOrder},
-		{"ListAfter", testListAfter},
-		{"ListMany", testListMany},
-		{"ListStops", testListStops},
-		{"Delete", testDelete},
-		{"ReplaceWhileReading", testReplaceWhileReading},
-		{"CanceledContext", testCanceledContext},
-		{"OwnBytes", testOwnBytes},
-		{"Concurrent", testConcurrent},
+		{"Missing", suite.testMissing},
+		{"PutIfAbsent", suite.testPutIfAbsent},
+		{"PutIfAbsentRace", suite.testPutIfAbsentRace},
+		{"Create", suite.testCreate},
+		{"CreateIfAbsent", suite.testCreateIfAbsent},
+		{"CreateLarge", suite.testCreateLarge},
+		{"Abort", suite.testAbort},
+		{"WriterEndsOnce", suite.testWriterEndsOnce},
+		{"ReadRange", suite.testReadRange},
+		{"ReaderAt", suite.testReaderAt},
+		{"Keys", suite.testKeys},
+		{"BadKeys", suite.testBadKeys},
+		{"ListOrder", suite.testListOrder},
+		{"ListAfter", suite.testListAfter},
+		{"ListMany", suite.testListMany},
+		{"ListStops", suite.testListStops},
+		{"Delete", suite.testDelete},
+		{"ReplaceWhileReading", suite.testReplaceWhileReading},
+		{"CanceledContext", suite.testCanceledContext},
+		{"OwnBytes", suite.testOwnBytes},
+		{"Concurrent", suite.testConcurrent},
 	} {
-		t.Run(c.name, func(t *testing.T) { c.test(t, open(t)) })
+		t.Run(c.name, func(t *testing.T) { c.test(suite{t: t, b: open(t)}) })
 	}
 }
 
-func requireCode(t *testing.T, want feature.Code, err error) {
-	t.Helper()
-	require.Error(t, err)
-	require.Equal(t, want.String(), feature.CodeOf(err).String(), "error: %v", err)
+// suite is one test on one bucket.
+type suite struct {
+	t *testing.T
+	b bucket.Bucket
 }
 
-func put(t *testing.T, b bucket.Bucket, key, data string) {
-	t.Helper()
-	require.NoError(t, b.PutIfAbsent(t.Context(), key, []byte(data)))
+// seeded returns numbers that are the same on every run.
+func seeded(seed uint64) *rand.Rand {
+	return rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // repeatable on purpose
 }
 
-func requireObject(t *testing.T, b bucket.Bucket, key, want string) {
-	t.Helper()
-	data, err := b.Get(t.Context(), key)
-	require.NoError(t, err)
-	require.Equal(t, want, string(data))
-	o, err := b.Stat(t.Context(), key)
-	require.NoError(t, err)
-	require.Equal(t, key, o.Key)
-	require.EqualValues(t, len(want), o.Size)
-	require.False(t, o.ModTime.IsZero())
+func (s suite) requireCode(want feature.Code, err error) {
+	s.t.Helper()
+	require.Error(s.t, err)
+	require.Equal(s.t, want.String(), feature.CodeOf(err).String(), "error: %v", err)
 }
 
-func list(t *testing.T, b bucket.Bucket, prefix, after string) []string {
-	t.Helper()
+func (s suite) put(key, data string) {
+	s.t.Helper()
+	require.NoError(s.t, s.b.PutIfAbsent(s.t.Context(), key, []byte(data)))
+}
+
+func (s suite) requireObject(key, want string) {
+	s.t.Helper()
+	data, err := s.b.Get(s.t.Context(), key)
+	require.NoError(s.t, err)
+	require.Equal(s.t, want, string(data))
+	o, err := s.b.Stat(s.t.Context(), key)
+	require.NoError(s.t, err)
+	require.Equal(s.t, key, o.Key)
+	require.EqualValues(s.t, len(want), o.Size)
+	require.False(s.t, o.ModTime.IsZero())
+}
+
+func (s suite) list(prefix, after string) []string {
+	s.t.Helper()
 	keys := []string{}
-	for o, err := range b.List(t.Context(), prefix, after) {
-		require.NoError(t, err)
+	for o, err := range s.b.List(s.t.Context(), prefix, after) {
+		require.NoError(s.t, err)
 		keys = append(keys, o.Key)
 	}
 	return keys
 }
 
-func write(t *testing.T, b bucket.Bucket, key, data string, o bucket.CreateOptions) error {
-	t.Helper()
-	w, err := b.Create(t.Context(), key, o)
-	require.NoError(t, err)
+func (s suite) write(key, data string, o bucket.CreateOptions) error {
+	s.t.Helper()
+	w, err := s.b.Create(s.t.Context(), key, o)
+	require.NoError(s.t, err)
 	_, err = io.WriteString(w, data)
-	require.NoError(t, err)
+	require.NoError(s.t, err)
 	return w.Commit()
 }
 
-func testMissing(t *testing.T, b bucket.Bucket) {
-	ctx := t.Context()
-	_, err := b.Get(ctx, "no/such")
-	requireCode(t, feature.CodeNotFound, err)
-	require.ErrorContains(t, err, "no/such")
-	_, err = b.Stat(ctx, "no/such")
-	requireCode(t, feature.CodeNotFound, err)
-	_, err = b.ReadRange(ctx, "no/such", 0, -1)
-	requireCode(t, feature.CodeNotFound, err)
-	require.NoError(t, b.Delete(ctx, "no/such"))
-	require.Empty(t, list(t, b, "", ""))
-	require.Empty(t, list(t, b, "no/", ""))
+func (s suite) testMissing() {
+	ctx := s.t.Context()
+	_, err := s.b.Get(ctx, "no/such")
+	s.requireCode(feature.CodeNotFound, err)
+	require.ErrorContains(s.t, err, "no/such")
+	_, err = s.b.Stat(ctx, "no/such")
+	s.requireCode(feature.CodeNotFound, err)
+	_, err = s.b.ReadRange(ctx, "no/such", 0, -1)
+	s.requireCode(feature.CodeNotFound, err)
+	require.NoError(s.t, s.b.Delete(ctx, "no/such"))
+	require.Empty(s.t, s.list("", ""))
+	require.Empty(s.t, s.list("no/", ""))
 
-	put(t, b, "folder/object", "x")
-	_, err = b.Get(ctx, "folder")
-	requireCode(t, feature.CodeNotFound, err)
-	_, err = b.Stat(ctx, "folder")
-	requireCode(t, feature.CodeNotFound, err)
-	_, err = b.Get(ctx, "folder/object/below")
-	requireCode(t, feature.CodeNotFound, err)
-	require.NoError(t, b.Delete(ctx, "folder"))
-	requireObject(t, b, "folder/object", "x")
+	s.put("folder/object", "x")
+	_, err = s.b.Get(ctx, "folder")
+	s.requireCode(feature.CodeNotFound, err)
+	_, err = s.b.Stat(ctx, "folder")
+	s.requireCode(feature.CodeNotFound, err)
+	_, err = s.b.Get(ctx, "folder/object/below")
+	s.requireCode(feature.CodeNotFound, err)
+	require.NoError(s.t, s.b.Delete(ctx, "folder"))
+	s.requireObject("folder/object", "x")
 }
 
-func testPutIfAbsent(t *testing.T, b bucket.Bucket) {
-	put(t, b, "a/b", "first")
-	requireCode(t, feature.CodeAlreadyExists, b.PutIfAbsent(t.Context(), "a/b", []byte("second")))
-	requireObject(t, b, "a/b", "first")
-	put(t, b, "empty", "")
-	requireObject(t, b, "empty", "")
-	requireCode(t, feature.CodeAlreadyExists, b.PutIfAbsent(t.Context(), "empty", []byte("full")))
+func (s suite) testPutIfAbsent() {
+	s.put("a/b", "first")
+	s.requireCode(feature.CodeAlreadyExists, s.b.PutIfAbsent(s.t.Context(), "a/b", []byte("second")))
+	s.requireObject("a/b", "first")
+	s.put("empty", "")
+	s.requireObject("empty", "")
+	s.requireCode(feature.CodeAlreadyExists, s.b.PutIfAbsent(s.t.Context(), "empty", []byte("full")))
 }
 
 // testPutIfAbsentRace has many writers put many keys: each key has one winner,
 // and holds what the winner wrote.
-func testPutIfAbsentRace(t *testing.T, b bucket.Bucket) {
+func (s suite) testPutIfAbsentRace() {
 	const writers, keys = 8, 10
 	var mu sync.Mutex
 	winners := map[string][]string{}
@@ -137,101 +149,101 @@ func testPutIfAbsentRace(t *testing.T, b bucket.Bucket) {
 		wg.Go(func() {
 			for k := range keys {
 				key, me := fmt.Sprintf("race/%d", k), fmt.Sprintf("writer %d", w)
-				err := b.PutIfAbsent(t.Context(), key, []byte(me))
+				err := s.b.PutIfAbsent(s.t.Context(), key, []byte(me))
 				mu.Lock()
 				if err == nil {
 					winners[key] = append(winners[key], me)
 				} else if feature.CodeOf(err) != feature.CodeAlreadyExists {
-					t.Errorf("%s: %v", key, err)
+					s.t.Errorf("%s: %v", key, err)
 				}
 				mu.Unlock()
 			}
 		})
 	}
 	wg.Wait()
-	require.Len(t, winners, keys)
+	require.Len(s.t, winners, keys)
 	for key, won := range winners {
-		require.Len(t, won, 1, key)
-		requireObject(t, b, key, won[0])
+		require.Len(s.t, won, 1, key)
+		s.requireObject(key, won[0])
 	}
 }
 
-func testCreate(t *testing.T, b bucket.Bucket) {
-	require.NoError(t, write(t, b, "x/y", "one", bucket.CreateOptions{}))
-	requireObject(t, b, "x/y", "one")
-	require.NoError(t, write(t, b, "x/y", "two, longer", bucket.CreateOptions{}))
-	requireObject(t, b, "x/y", "two, longer")
-	w, err := b.Create(t.Context(), "x/empty", bucket.CreateOptions{})
-	require.NoError(t, err)
-	require.NoError(t, w.Commit())
-	requireObject(t, b, "x/empty", "")
-	require.NoError(t, w.Abort(), "an abort after the commit does nothing")
-	requireObject(t, b, "x/empty", "")
+func (s suite) testCreate() {
+	require.NoError(s.t, s.write("x/y", "one", bucket.CreateOptions{}))
+	s.requireObject("x/y", "one")
+	require.NoError(s.t, s.write("x/y", "two, longer", bucket.CreateOptions{}))
+	s.requireObject("x/y", "two, longer")
+	w, err := s.b.Create(s.t.Context(), "x/empty", bucket.CreateOptions{})
+	require.NoError(s.t, err)
+	require.NoError(s.t, w.Commit())
+	s.requireObject("x/empty", "")
+	require.NoError(s.t, w.Abort(), "an abort after the commit does nothing")
+	s.requireObject("x/empty", "")
 }
 
-func testCreateIfAbsent(t *testing.T, b bucket.Bucket) {
+func (s suite) testCreateIfAbsent() {
 	absent := bucket.CreateOptions{IfAbsent: true}
-	early, err := b.Create(t.Context(), "k", absent)
-	require.NoError(t, err)
+	early, err := s.b.Create(s.t.Context(), "k", absent)
+	require.NoError(s.t, err)
 	_, err = io.WriteString(early, "early")
-	require.NoError(t, err)
-	require.NoError(t, write(t, b, "k", "late", absent), "an object that is not committed takes no key")
-	requireCode(t, feature.CodeAlreadyExists, early.Commit())
-	requireObject(t, b, "k", "late")
-	requireCode(t, feature.CodeAlreadyExists, b.PutIfAbsent(t.Context(), "k", nil))
+	require.NoError(s.t, err)
+	require.NoError(s.t, s.write("k", "late", absent), "an object that is not committed takes no key")
+	s.requireCode(feature.CodeAlreadyExists, early.Commit())
+	s.requireObject("k", "late")
+	s.requireCode(feature.CodeAlreadyExists, s.b.PutIfAbsent(s.t.Context(), "k", nil))
 }
 
 // testCreateLarge is beyond the 5 MiB at which S3 uploads go in parts.
-func testCreateLarge(t *testing.T, b bucket.Bucket) {
+func (s suite) testCreateLarge() {
 	data := make([]byte, 12<<20+7)
-	rng := rand.New(rand.NewPCG(1, 2))
+	rng := seeded(1)
 	for i := 0; i < len(data); i += 64 {
-		data[i] = byte(rng.Uint32())
+		data[i] = byte(rng.UintN(256)) //nolint:gosec // below 256
 	}
-	w, err := b.Create(t.Context(), "large.bin", bucket.CreateOptions{IfAbsent: true})
-	require.NoError(t, err)
+	w, err := s.b.Create(s.t.Context(), "large.bin", bucket.CreateOptions{IfAbsent: true})
+	require.NoError(s.t, err)
 	for rest := data; len(rest) > 0; {
 		n := min(len(rest), 1+rng.IntN(1<<20))
 		_, err := w.Write(rest[:n])
-		require.NoError(t, err)
+		require.NoError(s.t, err)
 		rest = rest[n:]
 	}
-	require.Empty(t, list(t, b, "", ""), "nothing is visible before the commit")
-	require.NoError(t, w.Commit())
-	got, err := b.Get(t.Context(), "large.bin")
-	require.NoError(t, err)
-	require.True(t, bytes.Equal(data, got))
+	require.Empty(s.t, s.list("", ""), "nothing is visible before the commit")
+	require.NoError(s.t, w.Commit())
+	got, err := s.b.Get(s.t.Context(), "large.bin")
+	require.NoError(s.t, err)
+	require.True(s.t, bytes.Equal(data, got))
 }
 
-func testAbort(t *testing.T, b bucket.Bucket) {
-	w, err := b.Create(t.Context(), "gone", bucket.CreateOptions{})
-	require.NoError(t, err)
+func (s suite) testAbort() {
+	w, err := s.b.Create(s.t.Context(), "gone", bucket.CreateOptions{})
+	require.NoError(s.t, err)
 	_, err = io.WriteString(w, "half of the by")
-	require.NoError(t, err)
-	require.NoError(t, w.Abort())
-	require.NoError(t, w.Abort())
-	_, err = b.Get(t.Context(), "gone")
-	requireCode(t, feature.CodeNotFound, err)
-	require.Empty(t, list(t, b, "", ""))
-	put(t, b, "gone", "here")
+	require.NoError(s.t, err)
+	require.NoError(s.t, w.Abort())
+	require.NoError(s.t, w.Abort())
+	_, err = s.b.Get(s.t.Context(), "gone")
+	s.requireCode(feature.CodeNotFound, err)
+	require.Empty(s.t, s.list("", ""))
+	s.put("gone", "here")
 
-	w, err = b.Create(t.Context(), "gone", bucket.CreateOptions{})
-	require.NoError(t, err)
-	require.NoError(t, w.Abort())
-	requireObject(t, b, "gone", "here")
+	w, err = s.b.Create(s.t.Context(), "gone", bucket.CreateOptions{})
+	require.NoError(s.t, err)
+	require.NoError(s.t, w.Abort())
+	s.requireObject("gone", "here")
 }
 
-func testWriterEndsOnce(t *testing.T, b bucket.Bucket) {
-	w, err := b.Create(t.Context(), "once", bucket.CreateOptions{})
-	require.NoError(t, err)
-	require.NoError(t, w.Commit())
-	requireCode(t, feature.CodeFailedPrecondition, w.Commit())
-	requireObject(t, b, "once", "")
+func (s suite) testWriterEndsOnce() {
+	w, err := s.b.Create(s.t.Context(), "once", bucket.CreateOptions{})
+	require.NoError(s.t, err)
+	require.NoError(s.t, w.Commit())
+	s.requireCode(feature.CodeFailedPrecondition, w.Commit())
+	s.requireObject("once", "")
 }
 
-func testReadRange(t *testing.T, b bucket.Bucket) {
-	put(t, b, "digits", "0123456789")
-	put(t, b, "empty", "")
+func (s suite) testReadRange() {
+	s.put("digits", "0123456789")
+	s.put("empty", "")
 	for _, c := range []struct {
 		key         string
 		off, length int64
@@ -248,39 +260,39 @@ func testReadRange(t *testing.T, b bucket.Bucket) {
 		{"empty", 0, -1, ""},
 		{"empty", 0, 5, ""},
 	} {
-		r, err := b.ReadRange(t.Context(), c.key, c.off, c.length)
-		require.NoError(t, err, "%+v", c)
+		r, err := s.b.ReadRange(s.t.Context(), c.key, c.off, c.length)
+		require.NoError(s.t, err, "%+v", c)
 		got, err := io.ReadAll(r)
-		require.NoError(t, err, "%+v", c)
-		require.NoError(t, r.Close())
-		require.Equal(t, c.want, string(got), "%+v", c)
+		require.NoError(s.t, err, "%+v", c)
+		require.NoError(s.t, r.Close())
+		require.Equal(s.t, c.want, string(got), "%+v", c)
 	}
-	_, err := b.ReadRange(t.Context(), "digits", -1, 2)
-	requireCode(t, feature.CodeInvalidArgument, err)
+	_, err := s.b.ReadRange(s.t.Context(), "digits", -1, 2)
+	s.requireCode(feature.CodeInvalidArgument, err)
 }
 
-func testReaderAt(t *testing.T, b bucket.Bucket) {
+func (s suite) testReaderAt() {
 	const text = "the quick brown fox"
-	put(t, b, "text", text)
-	r := bucket.NewReaderAt(t.Context(), b, "text", int64(len(text)))
+	s.put("text", text)
+	r := bucket.NewReaderAt(s.t.Context(), s.b, "text", int64(len(text)))
 	p := make([]byte, 5)
 	n, err := r.ReadAt(p, 4)
-	require.NoError(t, err)
-	require.Equal(t, "quick", string(p[:n]))
+	require.NoError(s.t, err)
+	require.Equal(s.t, "quick", string(p[:n]))
 	n, err = r.ReadAt(p, int64(len(text))-3)
-	require.ErrorIs(t, err, io.EOF)
-	require.Equal(t, "fox", string(p[:n]))
+	require.ErrorIs(s.t, err, io.EOF)
+	require.Equal(s.t, "fox", string(p[:n]))
 	_, err = r.ReadAt(p, int64(len(text)))
-	require.ErrorIs(t, err, io.EOF)
+	require.ErrorIs(s.t, err, io.EOF)
 	all, err := io.ReadAll(r)
-	require.NoError(t, err)
-	require.Equal(t, text, string(all))
+	require.NoError(s.t, err)
+	require.Equal(s.t, text, string(all))
 
-	lied := bucket.NewReaderAt(t.Context(), b, "text", 100)
+	lied := bucket.NewReaderAt(s.t.Context(), s.b, "text", 100)
 	_, err = lied.ReadAt(make([]byte, 50), 0)
-	requireCode(t, feature.CodeDataLoss, err)
-	_, err = bucket.NewReaderAt(t.Context(), b, "missing", 10).ReadAt(p, 0)
-	requireCode(t, feature.CodeNotFound, err)
+	s.requireCode(feature.CodeDataLoss, err)
+	_, err = bucket.NewReaderAt(s.t.Context(), s.b, "missing", 10).ReadAt(p, 0)
+	s.requireCode(feature.CodeNotFound, err)
 }
 
 // oddKeys are keys that every store takes, and that a careless one mangles.
@@ -290,54 +302,54 @@ var oddKeys = []string{
 	"dots../..x/.hidden", "tilde~", "a.attrs", "CaseA", "casea", strings.Repeat("long", 50) + "/" + strings.Repeat("x", 200),
 }
 
-func testKeys(t *testing.T, b bucket.Bucket) {
+func (s suite) testKeys() {
 	for i, key := range oddKeys {
-		put(t, b, key, fmt.Sprint(i))
+		s.put(key, strconv.Itoa(i))
 	}
 	for i, key := range oddKeys {
-		requireObject(t, b, key, fmt.Sprint(i))
+		s.requireObject(key, strconv.Itoa(i))
 	}
 	want := slices.Clone(oddKeys)
 	slices.Sort(want)
-	require.Equal(t, want, list(t, b, "", ""))
+	require.Equal(s.t, want, s.list("", ""))
 	for _, key := range oddKeys {
-		require.NoError(t, b.Delete(t.Context(), key))
+		require.NoError(s.t, s.b.Delete(s.t.Context(), key))
 	}
-	require.Empty(t, list(t, b, "", ""))
+	require.Empty(s.t, s.list("", ""))
 }
 
-func testBadKeys(t *testing.T, b bucket.Bucket) {
-	ctx := t.Context()
+func (s suite) testBadKeys() {
+	ctx := s.t.Context()
 	for _, key := range []string{
 		"", "/", "/abs", "end/", "a//b", ".", "..", "../up", "a/../b", "a/./b", "new\nline", "nul\x00", "\xff",
 		strings.Repeat("k", 1025), ".granary-tmp/x",
 	} {
-		requireCode(t, feature.CodeInvalidArgument, b.PutIfAbsent(ctx, key, nil))
-		_, err := b.Create(ctx, key, bucket.CreateOptions{})
-		requireCode(t, feature.CodeInvalidArgument, err)
-		_, err = b.Get(ctx, key)
-		requireCode(t, feature.CodeInvalidArgument, err)
-		_, err = b.Stat(ctx, key)
-		requireCode(t, feature.CodeInvalidArgument, err)
-		_, err = b.ReadRange(ctx, key, 0, -1)
-		requireCode(t, feature.CodeInvalidArgument, err)
-		requireCode(t, feature.CodeInvalidArgument, b.Delete(ctx, key))
+		s.requireCode(feature.CodeInvalidArgument, s.b.PutIfAbsent(ctx, key, nil))
+		_, err := s.b.Create(ctx, key, bucket.CreateOptions{})
+		s.requireCode(feature.CodeInvalidArgument, err)
+		_, err = s.b.Get(ctx, key)
+		s.requireCode(feature.CodeInvalidArgument, err)
+		_, err = s.b.Stat(ctx, key)
+		s.requireCode(feature.CodeInvalidArgument, err)
+		_, err = s.b.ReadRange(ctx, key, 0, -1)
+		s.requireCode(feature.CodeInvalidArgument, err)
+		s.requireCode(feature.CodeInvalidArgument, s.b.Delete(ctx, key))
 	}
-	require.Empty(t, list(t, b, "../", ""))
+	require.Empty(s.t, s.list("../", ""))
 }
 
 // treeKeys are in key order; by names alone, "a" would be before "a-b".
 var treeKeys = []string{"a-b", "a.c", "a/1", "a/2/x", "a/2/y", "a/3", "a0", "b/1", "c"}
 
-func fill(t *testing.T, b bucket.Bucket) {
-	t.Helper()
-	for _, i := range rand.New(rand.NewPCG(3, 4)).Perm(len(treeKeys)) {
-		put(t, b, treeKeys[i], "x")
+func (s suite) fill() {
+	s.t.Helper()
+	for _, i := range seeded(2).Perm(len(treeKeys)) {
+		s.put(treeKeys[i], "x")
 	}
 }
 
-func testListOrder(t *testing.T, b bucket.Bucket) {
-	fill(t, b)
+func (s suite) testListOrder() {
+	s.fill()
 	for _, prefix := range []string{"", "a", "a/", "a/2", "a/2/", "a/2/x", "a/2/xx", "b", "b/", "c", "c/", "d", "a-", "a0"} {
 		want := []string{}
 		for _, key := range treeKeys {
@@ -345,12 +357,12 @@ func testListOrder(t *testing.T, b bucket.Bucket) {
 				want = append(want, key)
 			}
 		}
-		require.Equal(t, want, list(t, b, prefix, ""), "prefix %q", prefix)
+		require.Equal(s.t, want, s.list(prefix, ""), "prefix %q", prefix)
 	}
 }
 
-func testListAfter(t *testing.T, b bucket.Bucket) {
-	fill(t, b)
+func (s suite) testListAfter() {
+	s.fill()
 	for _, prefix := range []string{"", "a/", "a/2"} {
 		for _, after := range append([]string{"0", "a", "a/", "a/2", "a/2/", "a/2/xx", "a/9", "b", "z"}, treeKeys...) {
 			want := []string{}
@@ -359,13 +371,13 @@ func testListAfter(t *testing.T, b bucket.Bucket) {
 					want = append(want, key)
 				}
 			}
-			require.Equal(t, want, list(t, b, prefix, after), "prefix %q after %q", prefix, after)
+			require.Equal(s.t, want, s.list(prefix, after), "prefix %q after %q", prefix, after)
 		}
 	}
 }
 
 // testListMany is more than one page of any store.
-func testListMany(t *testing.T, b bucket.Bucket) {
+func (s suite) testListMany() {
 	const n = 1100
 	want := make([]string, n)
 	var wg sync.WaitGroup
@@ -375,96 +387,96 @@ func testListMany(t *testing.T, b bucket.Bucket) {
 	for part := range slices.Chunk(want, n/8) {
 		wg.Go(func() {
 			for _, key := range part {
-				if err := b.PutIfAbsent(t.Context(), key, []byte("{}")); err != nil {
-					t.Error(err)
+				if err := s.b.PutIfAbsent(s.t.Context(), key, []byte("{}")); err != nil {
+					s.t.Error(err)
 				}
 			}
 		})
 	}
 	wg.Wait()
-	require.Equal(t, want, list(t, b, "log/", ""))
-	require.Equal(t, want[1090:], list(t, b, "log/", want[1089]))
+	require.Equal(s.t, want, s.list("log/", ""))
+	require.Equal(s.t, want[1090:], s.list("log/", want[1089]))
 }
 
-func testListStops(t *testing.T, b bucket.Bucket) {
-	fill(t, b)
-	for o, err := range b.List(t.Context(), "", "") {
-		require.NoError(t, err)
-		require.Equal(t, treeKeys[0], o.Key)
-		require.EqualValues(t, 1, o.Size)
+func (s suite) testListStops() {
+	s.fill()
+	for o, err := range s.b.List(s.t.Context(), "", "") {
+		require.NoError(s.t, err)
+		require.Equal(s.t, treeKeys[0], o.Key)
+		require.EqualValues(s.t, 1, o.Size)
 		break
 	}
 }
 
-func testDelete(t *testing.T, b bucket.Bucket) {
-	put(t, b, "d/x", "1")
-	put(t, b, "d/y", "2")
-	require.NoError(t, b.Delete(t.Context(), "d/x"))
-	_, err := b.Get(t.Context(), "d/x")
-	requireCode(t, feature.CodeNotFound, err)
-	require.Equal(t, []string{"d/y"}, list(t, b, "", ""))
-	require.NoError(t, b.Delete(t.Context(), "d/x"))
-	put(t, b, "d/x", "again")
-	requireObject(t, b, "d/x", "again")
+func (s suite) testDelete() {
+	s.put("d/x", "1")
+	s.put("d/y", "2")
+	require.NoError(s.t, s.b.Delete(s.t.Context(), "d/x"))
+	_, err := s.b.Get(s.t.Context(), "d/x")
+	s.requireCode(feature.CodeNotFound, err)
+	require.Equal(s.t, []string{"d/y"}, s.list("", ""))
+	require.NoError(s.t, s.b.Delete(s.t.Context(), "d/x"))
+	s.put("d/x", "again")
+	s.requireObject("d/x", "again")
 }
 
 // testReplaceWhileReading: a reader that has begun ends with what it began
 // with, or with an error, and never with a mixture.
-func testReplaceWhileReading(t *testing.T, b bucket.Bucket) {
+func (s suite) testReplaceWhileReading() {
 	old, fresh := strings.Repeat("o", 1<<20), strings.Repeat("n", 1<<20)
-	put(t, b, "k", old)
-	r, err := b.ReadRange(t.Context(), "k", 0, -1)
-	require.NoError(t, err)
+	s.put("k", old)
+	r, err := s.b.ReadRange(s.t.Context(), "k", 0, -1)
+	require.NoError(s.t, err)
 	head := make([]byte, 1000)
 	_, err = io.ReadFull(r, head)
-	require.NoError(t, err)
-	require.NoError(t, write(t, b, "k", fresh, bucket.CreateOptions{}))
+	require.NoError(s.t, err)
+	require.NoError(s.t, s.write("k", fresh, bucket.CreateOptions{}))
 	rest, err := io.ReadAll(r)
 	if err == nil {
-		require.Equal(t, old, string(head)+string(rest))
+		require.Equal(s.t, old, string(head)+string(rest))
 	}
-	require.NoError(t, r.Close())
-	requireObject(t, b, "k", fresh)
+	require.NoError(s.t, r.Close())
+	s.requireObject("k", fresh)
 }
 
-func testCanceledContext(t *testing.T, b bucket.Bucket) {
-	put(t, b, "k", "v")
-	done, cancel := context.WithCancel(t.Context())
-	w, err := b.Create(done, "late", bucket.CreateOptions{})
-	require.NoError(t, err)
+func (s suite) testCanceledContext() {
+	s.put("k", "v")
+	done, cancel := context.WithCancel(s.t.Context())
+	w, err := s.b.Create(done, "late", bucket.CreateOptions{})
+	require.NoError(s.t, err)
 	cancel()
-	requireCode(t, feature.CodeCanceled, w.Commit())
-	_, err = b.Get(done, "k")
-	requireCode(t, feature.CodeCanceled, err)
-	requireCode(t, feature.CodeCanceled, b.PutIfAbsent(done, "put", []byte("v")))
-	for _, err := range b.List(done, "", "") {
-		requireCode(t, feature.CodeCanceled, err)
+	s.requireCode(feature.CodeCanceled, w.Commit())
+	_, err = s.b.Get(done, "k")
+	s.requireCode(feature.CodeCanceled, err)
+	s.requireCode(feature.CodeCanceled, s.b.PutIfAbsent(done, "put", []byte("v")))
+	for _, err := range s.b.List(done, "", "") {
+		s.requireCode(feature.CodeCanceled, err)
 	}
-	require.Equal(t, []string{"k"}, list(t, b, "", ""))
+	require.Equal(s.t, []string{"k"}, s.list("", ""))
 }
 
 // testOwnBytes: neither side keeps the other's slice.
-func testOwnBytes(t *testing.T, b bucket.Bucket) {
+func (s suite) testOwnBytes() {
 	data := []byte("abc")
-	require.NoError(t, b.PutIfAbsent(t.Context(), "k", data))
+	require.NoError(s.t, s.b.PutIfAbsent(s.t.Context(), "k", data))
 	data[0] = 'X'
-	got, err := b.Get(t.Context(), "k")
-	require.NoError(t, err)
+	got, err := s.b.Get(s.t.Context(), "k")
+	require.NoError(s.t, err)
 	got[1] = 'Y'
-	requireObject(t, b, "k", "abc")
+	s.requireObject("k", "abc")
 }
 
 // testConcurrent mixes all calls on few keys; what is read is always one of the
 // values that were written, whole.
-func testConcurrent(t *testing.T, b bucket.Bucket) {
+func (s suite) testConcurrent() {
 	values := []string{strings.Repeat("a", 5000), strings.Repeat("b", 10), ""}
 	var wg sync.WaitGroup
 	for seed := range uint64(4) {
 		wg.Go(func() {
-			rng := rand.New(rand.NewPCG(seed, 7))
+			rng := seeded(seed)
 			for range 50 {
-				if err := mixedCall(t, b, rng, values); err != nil {
-					t.Error(err)
+				if err := s.mixedCall(rng, values); err != nil {
+					s.t.Error(err)
 				}
 			}
 		})
@@ -472,18 +484,17 @@ func testConcurrent(t *testing.T, b bucket.Bucket) {
 	wg.Wait()
 }
 
-func mixedCall(t *testing.T, b bucket.Bucket, rng *rand.Rand, values []string) error {
-	t.Helper()
+func (s suite) mixedCall(rng *rand.Rand, values []string) error {
 	key, value := fmt.Sprintf("k/%d", rng.IntN(3)), values[rng.IntN(len(values))]
 	switch rng.IntN(4) {
 	case 0:
-		err := b.PutIfAbsent(t.Context(), key, []byte(value))
+		err := s.b.PutIfAbsent(s.t.Context(), key, []byte(value))
 		if feature.CodeOf(err) == feature.CodeAlreadyExists {
 			return nil
 		}
 		return err
 	case 1:
-		w, err := b.Create(t.Context(), key, bucket.CreateOptions{})
+		w, err := s.b.Create(s.t.Context(), key, bucket.CreateOptions{})
 		if err != nil {
 			return err
 		}
@@ -492,9 +503,9 @@ func mixedCall(t *testing.T, b bucket.Bucket, rng *rand.Rand, values []string) e
 		}
 		return w.Commit()
 	case 2:
-		return b.Delete(t.Context(), key)
+		return s.b.Delete(s.t.Context(), key)
 	}
-	data, err := b.Get(t.Context(), key)
+	data, err := s.b.Get(s.t.Context(), key)
 	if err == nil && !slices.Contains(values, string(data)) {
 		return fmt.Errorf("%s holds %d bytes that nobody wrote", key, len(data))
 	}
