@@ -68,9 +68,6 @@ func scalarWidth(k feature.Kind) int {
 	return 0
 }
 
-// Slots returns how many slots the layout's rows have.
-func (l *Layout) Slots() int { return len(l.places) }
-
 // Append appends a packed row to dst. The values stand in the order of the
 // view's features and have their types or are null. The same row always gives
 // the same bytes. A row larger than MaxRowBytes is CodeTooLarge; dst comes back

@@ -1,10 +1,6 @@
 package online
 
-import (
-	"time"
-
-	"github.com/granary-ml/granary/feature"
-)
+import "github.com/granary-ml/granary/feature"
 
 // Status tells what became of one value of a lookup.
 type Status uint8
@@ -44,16 +40,7 @@ func StatusOf(packed []byte, slot int, ttl feature.TTL, at feature.Timestamp) St
 	return Present
 }
 
-// Age returns how old a row of that event timestamp is at the given time. It
-// is never negative: a row that is dated a little ahead of the clock counts as
-// now.
-func Age(event, at feature.Timestamp) time.Duration {
-	const most = feature.Timestamp(1<<63-1) / 1000
-	switch {
-	case event >= at:
-		return 0
-	case at-event < 0 || at-event > most: // beyond the 292 years of a Duration
-		return 1<<63 - 1
-	}
-	return time.Duration(at-event) * time.Microsecond
-}
+// AgeMicros returns how old a row of that event timestamp is at the given time,
+// in microseconds: a time.Duration ends at 292 years. It is never negative: a
+// row that is dated a little ahead of the clock counts as now.
+func AgeMicros(event, at feature.Timestamp) int64 { return max(0, int64(at)-int64(event)) }
