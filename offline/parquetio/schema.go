@@ -358,7 +358,15 @@ func (b *schemaBuilder) mapping(e *schemaElement, at levels, nullable bool) (*no
 		return nil, err
 	}
 	inner := at.intoList().below(c.name)
-	entry, err := b.content(c, inner, false)
+	if inner.depth > maxSchemaDepth {
+		return nil, fmt.Errorf("field %.80q is nested more than %d deep", at.path, maxSchemaDepth)
+	}
+	var entry *node
+	if !c.isLeaf && c.children == 1 {
+		entry, err = b.field(inner) // keys without values
+	} else {
+		entry, err = b.content(c, inner, false)
+	}
 	if err != nil {
 		return nil, err
 	}

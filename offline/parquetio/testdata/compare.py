@@ -36,19 +36,25 @@ def plain(value):
     return value
 
 
-def without_nanoseconds(column):
-    """Timestamps in nanoseconds become integers, which Python can hold."""
-    kind = column.type
-    if pa.types.is_timestamp(kind) and kind.unit == "ns":
-        return column.cast(pa.int64())
-    if isinstance(kind, pa.BaseExtensionType):
-        return pa.chunked_array([c.storage for c in column.chunks], kind.storage_type)
-    return column
+def integers(kind):
+    """The type with timestamps as integers, because Python's end at the year 9999."""
+    if pa.types.is_timestamp(kind):
+        return pa.int64()
+    if pa.types.is_struct(kind):
+        return pa.struct([f.with_type(integers(f.type)) for f in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(integers(kind.value_type)))
+    return kind
 
 
 def rows(table):
     """The columns as lists."""
-    return [[plain(v) for v in without_nanoseconds(c).to_pylist()] for c in table.columns]
+    out = []
+    for column in table.columns:
+        if isinstance(column.type, pa.BaseExtensionType):
+            column = pa.chunked_array([c.storage for c in column.chunks], column.type.storage_type)
+        out.append([plain(v) for v in column.cast(integers(column.type)).to_pylist()])
+    return out
 
 
 def main() -> None:
