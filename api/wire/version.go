@@ -6,3 +6,8 @@ type Version struct {
 	Commit  string `json:"commit,omitempty"`
 	Go      string `json:"go"`
 }
+
+// Health is what /healthz and /readyz answer when all is well.
+type Health struct {
+	Status string `json:"status"` // ok
+}

@@ -336,20 +336,20 @@ func (s *Service) Wait(ctx context.Context, project, id string, progress func(wi
 	}
 }
 
-// count returns the number of jobs by state.
-func (js *jobs) count() map[string]int64 {
+// count returns how many jobs have ended, by state, and how many have not.
+func (js *jobs) count() (ended map[string]int64, running int64) {
 	js.mu.Lock()
 	defer js.mu.Unlock()
-	out := map[string]int64{wire.JobRunning: 0}
+	ended = map[string]int64{}
 	for _, state := range jobStates {
-		out[state] = js.ended[state]
+		ended[state] = js.ended[state]
 	}
 	for _, j := range js.order {
 		if state, _ := j.see(); state.State == wire.JobRunning {
-			out[wire.JobRunning]++
+			running++
 		}
 	}
-	return out
+	return ended, running
 }
 
 // close cancels every job and waits for their ends.

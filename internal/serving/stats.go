@@ -16,7 +16,8 @@ type Stats struct {
 	Accepted   int64                           // rows of the pushes
 	Rejected   int64                           // rows of the pushes
 	Superseded int64                           // accepted rows that are not served
-	Jobs       map[string]int64                // materializations by state
+	Jobs       map[string]int64                // materializations that have ended, by state
+	Running    int64                           // materializations that have not
 }
 
 // Stats returns the counts.
@@ -25,8 +26,8 @@ func (s *Service) Stats() Stats {
 	out := Stats{
 		Lookups: c.lookups.Load(), Entities: c.entities.Load(),
 		Pushes: c.pushes.Load(), Accepted: c.accepted.Load(), Rejected: c.rejected.Load(), Superseded: c.superseded.Load(),
-		Jobs: s.jobs.count(),
 	}
+	out.Jobs, out.Running = s.jobs.count()
 	for status := range c.values {
 		out.Values[status] = c.values[status].Load()
 	}
