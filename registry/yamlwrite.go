@@ -146,6 +146,9 @@ func boolNode(v bool) *yaml.Node {
 	return plainNode("false")
 }
 
+// truthy are texts that older readers of YAML take for true and false.
+var truthy = map[string]bool{"y": true, "n": true, "yes": true, "no": true, "on": true, "off": true}
+
 // textNode writes any text: where it could be read as something else, or its
 // blanks and breaks could be lost, in double quotes.
 func textNode(text string) (*yaml.Node, error) {
@@ -154,7 +157,7 @@ func textNode(text string) (*yaml.Node, error) {
 	}
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text}
 	odd := func(r rune) bool { return !unicode.IsPrint(r) }
-	if text == "" || strings.TrimSpace(text) != text || strings.ContainsFunc(text, odd) {
+	if text == "" || truthy[strings.ToLower(text)] || strings.TrimSpace(text) != text || strings.ContainsFunc(text, odd) {
 		n.Style = yaml.DoubleQuotedStyle
 	}
 	return n, nil
