@@ -17,8 +17,7 @@ const retryAfter = "1"
 // problem writes an error that happened before the first byte of the answer.
 func (s *Server) problem(w *answer, err error) {
 	p := wire.NewProblem(err, w.id)
-	var status *statusError
-	if errors.As(err, &status) {
+	if status, ok := errors.AsType[*statusError](err); ok {
 		p.Status, p.Title = status.status, http.StatusText(status.status)
 	}
 	body, merr := json.Marshal(p)

@@ -39,10 +39,14 @@ func wantJSON(r *http.Request) error {
 		return nil
 	}
 	media, err := mediaType(given)
-	if err == nil && media != mediaJSON && !(strings.HasPrefix(media, "application/") && strings.HasSuffix(media, "+json")) {
-		err = unsupported(given, mediaJSON)
+	if err != nil {
+		return err
 	}
-	return err
+	kind, name, _ := strings.Cut(media, "/")
+	if media == mediaJSON || kind == "application" && strings.HasSuffix(name, "+json") {
+		return nil
+	}
+	return unsupported(given, mediaJSON)
 }
 
 // formatOf returns the format of a body of rows. Without a word it is JSON.

@@ -121,7 +121,7 @@ func (c *serviceCollector) Collect(ch chan<- prometheus.Metric) {
 	count(lookups, s.Lookups)
 	count(entities, s.Entities)
 	for status, n := range s.Values {
-		count(values, n, online.Status(status).String()) //nolint:gosec // an index of a small array
+		count(values, n, online.Status(status).String())
 	}
 	count(pushes, s.Pushes)
 	count(pushedRows, s.Accepted, "accepted")

@@ -182,7 +182,9 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.options.ShutdownTimeout)
 	defer cancel()
 	err := s.Shutdown(stop)
-	<-served
+	if ended := <-served; !errors.Is(ended, http.ErrServerClosed) {
+		err = errors.Join(err, ended)
+	}
 	return err
 }
 

@@ -44,8 +44,7 @@ func NewProblem(err error, requestID string) *Problem {
 	if p.Title = http.StatusText(p.Status); p.Title == "" {
 		p.Title = "Canceled"
 	}
-	var e *feature.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*feature.Error](err); ok {
 		p.Detail, p.Subject = e.Detail(), e.Subject
 		p.Errors = feature.FaultsOf(err)
 	}

@@ -1,10 +1,13 @@
 package serving
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -25,7 +28,7 @@ type keyColumn struct {
 	rows    int
 	encoded []byte
 	ends    []int  // where the encoding of each row ends
-	nulls   []bool // nil as long as no row is null
+	nulls   []bool // up to the last null; nil as long as no row is null
 	text    []byte // the values as JSON, with commas between
 }
 
@@ -41,7 +44,7 @@ func (c *keyColumn) segment(row int) []byte {
 	return c.encoded[start:c.ends[row]]
 }
 
-func (c *keyColumn) null(row int) bool { return c.nulls != nil && c.nulls[row] }
+func (c *keyColumn) null(row int) bool { return len(c.nulls) > row && c.nulls[row] }
 
 // read reads the values of a join key from a JSON array. Its faults are about
 // single values.
@@ -105,19 +108,12 @@ func (c *keyColumn) setNull() {
 	c.text = append(c.text, "null"...)
 }
 
-// settle completes the null flags once every row is read.
-func (c *keyColumn) settle() {
-	for c.nulls != nil && len(c.nulls) < c.rows {
-		c.nulls = append(c.nulls, false)
-	}
-}
-
 func (c *keyColumn) addInt(t feature.Type, v int64) bool {
 	if t == feature.Int64 {
 		c.encoded = keyenc.AppendInt64(c.encoded, v)
 		return true
 	}
-	if int64(int32(v)) != v {
+	if v < math.MinInt32 || v > math.MaxInt32 {
 		return false
 	}
 	c.encoded = keyenc.AppendInt32(c.encoded, int32(v))
@@ -149,14 +145,7 @@ func plainInt(raw []byte) (int64, bool) {
 
 // plainString tells whether a JSON string is spelled without escapes, so that
 // its bytes are its text and the ones that we write.
-func plainString(raw []byte) bool {
-	for _, c := range raw {
-		if c == '\\' {
-			return false
-		}
-	}
-	return true
-}
+func plainString(raw []byte) bool { return bytes.IndexByte(raw, '\\') < 0 }
 
 // entityKeys reads the entity keys of a view from columns of one length, for
 // the requests that name entities and are not lookups. Every value must be
@@ -239,12 +228,9 @@ func (r *keyReader) key(columns [][]wire.RawValue, row int) feature.EntityKey {
 }
 
 func keyNames(keys []feature.JoinKey) string {
-	text := ""
+	names := make([]string, len(keys))
 	for i, k := range keys {
-		if i > 0 {
-			text += ", "
-		}
-		text += k.Name
+		names[i] = k.Name
 	}
-	return text
+	return strings.Join(names, ", ")
 }

@@ -2,6 +2,7 @@ package serving
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"sync/atomic"
@@ -137,9 +138,7 @@ func (c *planCache) add(p *plan, key []byte) {
 	}
 	next := &planSet{revision: p.revision, plans: map[string]*plan{}}
 	if old != nil && old.revision == p.revision && len(old.plans) < maxPlans {
-		for k, v := range old.plans {
-			next.plans[k] = v
-		}
+		maps.Copy(next.plans, old.plans)
 	}
 	next.plans[string(key)] = p
 	c.current.CompareAndSwap(old, next)

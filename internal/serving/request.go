@@ -164,19 +164,23 @@ func (r *request) set(name, raw jsontext.Value) {
 
 func (r *request) expect(field string, kind, want jsontext.Kind) bool {
 	if kind != want {
-		r.fault(field, "a JSON %s where %s is expected", kind, kindPhrase(want))
+		r.fault(field, "a JSON %s where a JSON %s is expected", kindName(kind), kindName(want))
 	}
 	return kind == want
 }
 
-func kindPhrase(k jsontext.Kind) string {
+// kindName names a kind of JSON value for a message.
+func kindName(k jsontext.Kind) string {
 	switch k {
-	case '[':
-		return "an array"
-	case '{':
-		return "an object"
+	case jsontext.KindBeginArray:
+		return "array"
+	case jsontext.KindBeginObject:
+		return "object"
+	case jsontext.KindTrue, jsontext.KindFalse:
+		return "boolean"
+	case jsontext.KindNull, jsontext.KindString, jsontext.KindNumber, jsontext.KindInvalid, jsontext.KindEndObject, jsontext.KindEndArray:
 	}
-	return "a string"
+	return k.String()
 }
 
 func (r *request) setInclude(raw jsontext.Value) {

@@ -107,10 +107,9 @@ func (k *scratch) readKeys(p *plan, entities jsontext.Value) []feature.Fault {
 				fault("entities."+clip([]byte(text)), "not a join key of what is asked for (expected %s)", keyNames(p.keys))
 			case value.Kind() != '[':
 				k.columns[i].given = true
-				fault("entities."+p.keys[i].Name, "a JSON %s where an array is expected", value.Kind())
+				fault("entities."+p.keys[i].Name, "a JSON %s where a JSON array is expected", kindName(value.Kind()))
 			default:
 				faults = append(faults, k.columns[i].read(p.keys[i], value)...)
-				k.columns[i].settle()
 			}
 		}
 	}
