@@ -119,8 +119,8 @@ func (l *Layout) begin(dst []byte, event, created feature.Timestamp) (packer, er
 	row[0] = RowFormat
 	binary.LittleEndian.PutUint16(row[atSlots:], uint16(len(l.places))) //nolint:gosec // at most MaxSlots
 	binary.LittleEndian.PutUint32(row[atData:], uint32(head+l.fixed))   //nolint:gosec // some bytes per slot
-	binary.LittleEndian.PutUint64(row[atEvent:], uint64(event))         //nolint:gosec // the same bits
-	binary.LittleEndian.PutUint64(row[atCreated:], uint64(created))     //nolint:gosec // the same bits
+	putInt64(row, atEvent, int64(event))
+	putInt64(row, atCreated, int64(created))
 	return w, nil
 }
 
@@ -211,13 +211,13 @@ func putScalar(at []byte, v feature.Value) {
 	case feature.KindInt32:
 		binary.LittleEndian.PutUint32(at, uint32(int32(v.Int()))) //nolint:gosec // an int32 by its type
 	case feature.KindInt64:
-		binary.LittleEndian.PutUint64(at, uint64(v.Int())) //nolint:gosec // the same bits
+		putInt64(at, 0, v.Int())
 	case feature.KindFloat32:
 		binary.LittleEndian.PutUint32(at, math.Float32bits(v.Float32()))
 	case feature.KindFloat64:
 		binary.LittleEndian.PutUint64(at, math.Float64bits(v.Float()))
 	case feature.KindTimestamp:
-		binary.LittleEndian.PutUint64(at, uint64(v.Timestamp())) //nolint:gosec // the same bits
+		putInt64(at, 0, int64(v.Timestamp()))
 	case feature.KindString, feature.KindBytes, feature.KindInvalid:
 	}
 }

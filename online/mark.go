@@ -14,11 +14,12 @@ const (
 
 // AppendMark appends the stored form of a mark to dst.
 func AppendMark(dst []byte, m Mark) []byte {
-	start := len(dst)
-	dst = append(dst, markFormat)
-	dst = binary.LittleEndian.AppendUint64(dst, uint64(m.Version))
-	dst = binary.LittleEndian.AppendUint64(dst, uint64(m.Through))
-	return binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst[start:], castagnoli))
+	var b [markBytes]byte
+	b[0] = markFormat
+	putInt64(b[:], 1, m.Version)
+	putInt64(b[:], 9, int64(m.Through))
+	binary.LittleEndian.PutUint32(b[17:], crc32.Checksum(b[:17], castagnoli))
+	return append(dst, b[:]...)
 }
 
 // ParseMark reads what AppendMark wrote; anything else is CodeDataLoss.
@@ -31,8 +32,5 @@ func ParseMark(src []byte) (Mark, error) {
 	case !sealed(src):
 		return Mark{}, damaged("mark", "the checksum does not match")
 	}
-	return Mark{
-		Version: int64(binary.LittleEndian.Uint64(src[1:])),
-		Through: feature.Timestamp(binary.LittleEndian.Uint64(src[9:])),
-	}, nil
+	return Mark{Version: int64At(src, 1), Through: feature.Timestamp(int64At(src, 9))}, nil
 }

@@ -89,12 +89,18 @@ func IsNull(packed []byte, slot int) bool {
 	return slot < 0 || slot >= slotsOf(packed) || packed[atBitmap+slot>>3]&(1<<(slot&7)) == 0
 }
 
-func eventOf(packed []byte) feature.Timestamp {
-	return feature.Timestamp(binary.LittleEndian.Uint64(packed[atEvent:]))
+func eventOf(packed []byte) feature.Timestamp { return feature.Timestamp(int64At(packed, atEvent)) }
+
+func createdOf(packed []byte) feature.Timestamp { return feature.Timestamp(int64At(packed, atCreated)) }
+
+// int64At reads a signed integer.
+func int64At(b []byte, at int) int64 {
+	return int64(binary.LittleEndian.Uint64(b[at:])) //nolint:gosec // the same bits
 }
 
-func createdOf(packed []byte) feature.Timestamp {
-	return feature.Timestamp(binary.LittleEndian.Uint64(packed[atCreated:]))
+// putInt64 writes a signed integer.
+func putInt64(b []byte, at int, v int64) {
+	binary.LittleEndian.PutUint64(b[at:], uint64(v)) //nolint:gosec // the same bits
 }
 
 func slotsOf(packed []byte) int { return int(binary.LittleEndian.Uint16(packed[atSlots:])) }

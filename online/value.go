@@ -95,13 +95,13 @@ func decodeScalar(k feature.Kind, raw []byte) (feature.Value, bool) {
 	case feature.KindInt32:
 		return feature.Int32Value(int32(binary.LittleEndian.Uint32(raw))), true //nolint:gosec // the same bits
 	case feature.KindInt64:
-		return feature.Int64Value(int64(binary.LittleEndian.Uint64(raw))), true //nolint:gosec // the same bits
+		return feature.Int64Value(int64At(raw, 0)), true
 	case feature.KindFloat32:
 		return feature.Float32Value(math.Float32frombits(binary.LittleEndian.Uint32(raw))), true
 	case feature.KindFloat64:
 		return feature.Float64Value(math.Float64frombits(binary.LittleEndian.Uint64(raw))), true
 	case feature.KindTimestamp:
-		return feature.TimestampValue(feature.Timestamp(binary.LittleEndian.Uint64(raw))), true //nolint:gosec // the same bits
+		return feature.TimestampValue(feature.Timestamp(int64At(raw, 0))), true
 	case feature.KindString:
 		return feature.StringValue(string(raw)), true
 	case feature.KindBytes:
@@ -164,13 +164,13 @@ func appendScalarJSON(dst []byte, k feature.Kind, raw []byte) ([]byte, bool) {
 	case feature.KindInt32:
 		return strconv.AppendInt(dst, int64(int32(binary.LittleEndian.Uint32(raw))), 10), true //nolint:gosec // the same bits
 	case feature.KindInt64:
-		return strconv.AppendInt(dst, int64(binary.LittleEndian.Uint64(raw)), 10), true //nolint:gosec // the same bits
+		return strconv.AppendInt(dst, int64At(raw, 0), 10), true
 	case feature.KindFloat32:
 		return feature.AppendFloatJSON(dst, float64(math.Float32frombits(binary.LittleEndian.Uint32(raw))), 32), true
 	case feature.KindFloat64:
 		return feature.AppendFloatJSON(dst, math.Float64frombits(binary.LittleEndian.Uint64(raw)), 64), true
 	case feature.KindTimestamp:
-		t := feature.Timestamp(binary.LittleEndian.Uint64(raw)) //nolint:gosec // the same bits
+		t := feature.Timestamp(int64At(raw, 0))
 		return append(t.AppendText(append(dst, '"')), '"'), true
 	case feature.KindString:
 		return feature.AppendStringJSON(dst, raw), true

@@ -31,7 +31,7 @@ const scriptFolder = "testdata/store"
 //	erase view=f                 a key per line
 //	delete view=f
 //	mark view=f                  with version= and through=, sets it
-func RunScripts(t *testing.T, open func(t testing.TB) online.Store) {
+func RunScripts(t *testing.T, open func(tb testing.TB) online.Store) {
 	t.Helper()
 	entries, err := fs.ReadDir(scripts, scriptFolder)
 	require.NoError(t, err)
@@ -106,7 +106,7 @@ func defineView(t *testing.T, d *datadriven.TestData, name string) View {
 			d.Fatalf(t, "no such column: %s", line)
 		}
 	}
-	v := MakeView(t, feature.ViewID(id), keys, features) //nolint:gosec // ids of scripts are small
+	v := MakeView(t, feature.ViewID(id), keys, features)
 	v.Name = name
 	var err error
 	v.TTL, err = feature.ParseTTL(ttl)

@@ -10,6 +10,7 @@ import (
 // writes what the reference answers.
 func TestScripts(t *testing.T) {
 	datadriven.Walk(t, scriptFolder, func(t *testing.T, path string) {
+		t.Helper()
 		datadriven.RunTest(t, path, newScript(NewReference()).run)
 	})
 }

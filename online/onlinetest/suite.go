@@ -1,6 +1,7 @@
 package onlinetest
 
 import (
+	"bytes"
 	"context"
 	"math"
 	"math/rand/v2"
@@ -16,7 +17,7 @@ import (
 
 // Run holds a store to the contract of the package online. Each test opens an
 // empty store; open closes it in t.Cleanup, unless the test did.
-func Run(t *testing.T, open func(t testing.TB) online.Store) {
+func Run(t *testing.T, open func(tb testing.TB) online.Store) {
 	t.Helper()
 	tests := map[string]func(*testing.T, online.Store){
 		"Empty":            testEmpty,
@@ -39,45 +40,45 @@ func Run(t *testing.T, open func(t testing.TB) online.Store) {
 }
 
 // counter is a view of one int64 by one int64.
-func counter(t testing.TB, id feature.ViewID) View {
-	t.Helper()
-	return MakeView(t, id, []string{"k int64"}, []string{"v int64"})
+func counter(tb testing.TB, id feature.ViewID) View {
+	tb.Helper()
+	return MakeView(tb, id, []string{"k int64"}, []string{"v int64"})
 }
 
 // count is a row of counter.
-func (v View) count(t testing.TB, k int64, event feature.Timestamp, value int64) online.Row {
-	t.Helper()
-	return v.Row(t, v.Key(t, feature.Int64Value(k)), event, event, feature.Int64Value(value))
+func (v View) count(tb testing.TB, k int64, event feature.Timestamp, value int64) online.Row {
+	tb.Helper()
+	return v.Row(tb, v.Key(tb, feature.Int64Value(k)), event, event, feature.Int64Value(value))
 }
 
-func (v View) intKeys(t testing.TB, ks ...int64) []feature.EntityKey {
-	t.Helper()
+func (v View) intKeys(tb testing.TB, ks ...int64) []feature.EntityKey {
+	tb.Helper()
 	keys := make([]feature.EntityKey, len(ks))
 	for i, k := range ks {
-		keys[i] = v.Key(t, feature.Int64Value(k))
+		keys[i] = v.Key(tb, feature.Int64Value(k))
 	}
 	return keys
 }
 
 // counts reads rows of counter; missing ones are math.MinInt64.
-func (v View) counts(t testing.TB, s online.Store, ks ...int64) []int64 {
-	t.Helper()
+func (v View) counts(tb testing.TB, s online.Store, ks ...int64) []int64 {
+	tb.Helper()
 	var rows online.Rows
-	require.NoError(t, s.Read(t.Context(), []online.Lookup{{View: v.ID, Keys: v.intKeys(t, ks...)}}, &rows))
+	require.NoError(tb, s.Read(tb.Context(), []online.Lookup{{View: v.ID, Keys: v.intKeys(tb, ks...)}}, &rows))
 	out := make([]int64, len(ks))
 	for i := range ks {
-		out[i] = v.countOf(t, rows.Row(0, i))
+		out[i] = v.countOf(tb, rows.Row(0, i))
 	}
 	return out
 }
 
-func (v View) countOf(t testing.TB, packed []byte) int64 {
-	t.Helper()
+func (v View) countOf(tb testing.TB, packed []byte) int64 {
+	tb.Helper()
 	if packed == nil {
 		return none
 	}
 	value, err := v.Value(packed, 0)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return value.Int()
 }
 
@@ -85,14 +86,15 @@ func (v View) countOf(t testing.TB, packed []byte) int64 {
 const none = math.MinInt64
 
 // write writes rows and returns the counts.
-func write(t testing.TB, s online.Store, view feature.ViewID, rows ...online.Row) online.WriteStats {
-	t.Helper()
-	stats, err := s.Write(t.Context(), view, rows)
-	require.NoError(t, err)
+func write(tb testing.TB, s online.Store, view feature.ViewID, rows ...online.Row) online.WriteStats {
+	tb.Helper()
+	stats, err := s.Write(tb.Context(), view, rows)
+	require.NoError(tb, err)
 	return stats
 }
 
 func testEmpty(t *testing.T, s online.Store) {
+	t.Helper()
 	v := counter(t, 1)
 	require.NoError(t, s.Ping(t.Context()))
 	require.Equal(t, []int64{none, none}, v.counts(t, s, 1, 2))
@@ -112,6 +114,7 @@ func testEmpty(t *testing.T, s online.Store) {
 
 // testPermutations is T2 over every order and every cut into batches.
 func testPermutations(t *testing.T, s online.Store) {
+	t.Helper()
 	orders := [][3]int64{{1, 2, 3}, {1, 3, 2}, {2, 1, 3}, {2, 3, 1}, {3, 1, 2}, {3, 2, 1}}
 	id := feature.ViewID(0)
 	for _, order := range orders {
@@ -133,6 +136,7 @@ func testPermutations(t *testing.T, s online.Store) {
 
 // testPositions is T13 for positions: answers stand where their keys do.
 func testPositions(t *testing.T, s online.Store) {
+	t.Helper()
 	v := counter(t, 1)
 	for k := range int64(100) {
 		write(t, s, v.ID, v.count(t, k, 1, 10*k))
@@ -145,6 +149,7 @@ func testPositions(t *testing.T, s online.Store) {
 // testManyLookups asks several views at once, one of them twice, by shared and
 // by own lists of keys, in one Rows that is used again and again.
 func testManyLookups(t *testing.T, s online.Store) {
+	t.Helper()
 	views := []View{counter(t, 9), counter(t, 2), counter(t, 5)}
 	for _, v := range views {
 		write(t, s, v.ID, v.count(t, 1, 1, int64(v.ID)*10+1), v.count(t, 2, 1, int64(v.ID)*10+2))
@@ -174,6 +179,7 @@ func testManyLookups(t *testing.T, s online.Store) {
 
 // testLargeRows stores keys and rows at and near their limits.
 func testLargeRows(t *testing.T, s online.Store) {
+	t.Helper()
 	v := MakeView(t, 1, []string{"k bytes"}, []string{"s string", "l list<string>"})
 	largest := v.Key(t, feature.BytesValue([]byte(strings.Repeat("k", feature.MaxEntityKeyBytes-2))))
 	require.Len(t, string(largest), feature.MaxEntityKeyBytes)
@@ -184,13 +190,14 @@ func testLargeRows(t *testing.T, s online.Store) {
 	require.Equal(t, online.WriteStats{Written: 2}, write(t, s, v.ID, rows...))
 	var got online.Rows
 	require.NoError(t, s.Read(t.Context(), []online.Lookup{{View: 1, Keys: []feature.EntityKey{largest, nearly, largest[:9]}}}, &got))
-	require.True(t, string(rows[0].Packed) == string(got.Row(0, 0)))
-	require.True(t, string(rows[1].Packed) == string(got.Row(0, 1)))
+	require.True(t, bytes.Equal(rows[0].Packed, got.Row(0, 0)))
+	require.True(t, bytes.Equal(rows[1].Packed, got.Row(0, 1)))
 	require.Nil(t, got.Row(0, 2))
 }
 
 // testRefusedRows: one bad row, and nothing of the batch is written.
 func testRefusedRows(t *testing.T, s online.Store) {
+	t.Helper()
 	v := counter(t, 1)
 	good := v.count(t, 1, 1, 1)
 	flipped := v.count(t, 2, 1, 2)
@@ -213,6 +220,7 @@ func testRefusedRows(t *testing.T, s online.Store) {
 
 // testOwnMemory changes what was given to a write, and reads what was written.
 func testOwnMemory(t *testing.T, s online.Store) {
+	t.Helper()
 	v := counter(t, 1)
 	rows := []online.Row{v.count(t, 1, 1, 10), v.count(t, 2, 1, 20)}
 	write(t, s, v.ID, rows...)
@@ -232,6 +240,7 @@ func testOwnMemory(t *testing.T, s online.Store) {
 // testRandomOperations gives one sequence to the store and to the reference and
 // compares every answer.
 func testRandomOperations(t *testing.T, s online.Store) {
+	t.Helper()
 	for seed := range uint64(4) {
 		r := rand.New(rand.NewPCG(seed, 5)) //nolint:gosec // a test repeats
 		ref := NewReference()
@@ -246,10 +255,10 @@ func testRandomOperations(t *testing.T, s online.Store) {
 }
 
 // randomStep makes one random call to both stores and returns their answers.
-func randomStep(t testing.TB, r *rand.Rand, got, want online.Store) (gotAnswer, wantAnswer any) {
-	t.Helper()
+func randomStep(tb testing.TB, r *rand.Rand, got, want online.Store) (gotAnswer, wantAnswer any) {
+	tb.Helper()
 	const entities = 20
-	v := counter(t, feature.ViewID(r.Uint32N(3)))
+	v := counter(tb, feature.ViewID(r.Uint32N(3)))
 	ks := make([]int64, r.IntN(8))
 	for i := range ks {
 		ks[i] = r.Int64N(entities) - entities/2
@@ -257,29 +266,29 @@ func randomStep(t testing.TB, r *rand.Rand, got, want online.Store) (gotAnswer, 
 	call := func(f func(online.Store) any) { gotAnswer, wantAnswer = f(got), f(want) }
 	switch r.IntN(20) {
 	case 0:
-		call(func(s online.Store) any { return s.DeleteView(t.Context(), v.ID) })
+		call(func(s online.Store) any { return s.DeleteView(tb.Context(), v.ID) })
 	case 1, 2:
 		call(func(s online.Store) any {
-			n, err := s.DeleteEntities(t.Context(), v.ID, v.intKeys(t, ks...))
+			n, err := s.DeleteEntities(tb.Context(), v.ID, v.intKeys(tb, ks...))
 			return [2]any{n, err}
 		})
 	case 3:
 		m := online.Mark{Version: r.Int64(), Through: feature.Timestamp(r.Int64())}
-		call(func(s online.Store) any { return s.SetMark(t.Context(), v.ID, m) })
+		call(func(s online.Store) any { return s.SetMark(tb.Context(), v.ID, m) })
 	case 4:
 		call(func(s online.Store) any {
-			m, ok, err := s.Mark(t.Context(), v.ID)
+			m, ok, err := s.Mark(tb.Context(), v.ID)
 			return [3]any{m, ok, err}
 		})
 	case 5, 6, 7, 8, 9, 10:
-		call(func(s online.Store) any { return v.counts(t, s, ks...) })
+		call(func(s online.Store) any { return v.counts(tb, s, ks...) })
 	default:
 		rows := make([]online.Row, len(ks))
 		for i, k := range ks {
 			event := feature.Timestamp(r.Int64N(6))
-			rows[i] = v.Row(t, v.intKeys(t, k)[0], event, feature.Timestamp(r.Int64N(3)), feature.Int64Value(r.Int64()))
+			rows[i] = v.Row(tb, v.intKeys(tb, k)[0], event, feature.Timestamp(r.Int64N(3)), feature.Int64Value(r.Int64()))
 		}
-		call(func(s online.Store) any { return write(t, s, v.ID, rows...) })
+		call(func(s online.Store) any { return write(tb, s, v.ID, rows...) })
 	}
 	return gotAnswer, wantAnswer
 }
@@ -287,6 +296,7 @@ func randomStep(t testing.TB, r *rand.Rand, got, want online.Store) (gotAnswer, 
 // testConcurrentWrites lets writers of one set of rows race, each in its own
 // order: the newest wins, and every row is either written or superseded.
 func testConcurrentWrites(t *testing.T, s online.Store) {
+	t.Helper()
 	const writers, keys, versions = 8, 10, 20
 	v := counter(t, 1)
 	var wg sync.WaitGroup
@@ -317,6 +327,7 @@ func testConcurrentWrites(t *testing.T, s online.Store) {
 // testReadersSeeWhole reads while batches land: a reader never sees a key go
 // back to an older row.
 func testReadersSeeWhole(t *testing.T, s online.Store) {
+	t.Helper()
 	const versions = 200
 	v := counter(t, 1)
 	ctx, stop := context.WithCancel(t.Context())
@@ -345,6 +356,7 @@ func testReadersSeeWhole(t *testing.T, s online.Store) {
 }
 
 func testCanceled(t *testing.T, s online.Store) {
+	t.Helper()
 	v := counter(t, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -356,6 +368,7 @@ func testCanceled(t *testing.T, s online.Store) {
 }
 
 func testClosed(t *testing.T, s online.Store) {
+	t.Helper()
 	v := counter(t, 1)
 	write(t, s, v.ID, v.count(t, 1, 1, 1))
 	require.NoError(t, s.Close())
@@ -366,11 +379,11 @@ func testClosed(t *testing.T, s online.Store) {
 }
 
 // everyCall makes every call of a store and returns the errors.
-func everyCall(t testing.TB, ctx context.Context, s online.Store, v View) map[string]error { //nolint:revive // a helper's testing.TB stands first
-	t.Helper()
-	keys := v.intKeys(t, 1)
+func everyCall(tb testing.TB, ctx context.Context, s online.Store, v View) map[string]error { //nolint:revive // a helper's testing.TB stands first
+	tb.Helper()
+	keys := v.intKeys(tb, 1)
 	var rows online.Rows
-	_, writeErr := s.Write(ctx, v.ID, []online.Row{v.count(t, 1, 1, 1)})
+	_, writeErr := s.Write(ctx, v.ID, []online.Row{v.count(tb, 1, 1, 1)})
 	_, _, markErr := s.Mark(ctx, v.ID)
 	_, eraseErr := s.DeleteEntities(ctx, v.ID, keys)
 	return map[string]error{
@@ -387,7 +400,7 @@ func everyCall(t testing.TB, ctx context.Context, s online.Store, v View) map[st
 // RunDurable holds a store that outlives the process to the rest of the
 // contract. open opens the store that is kept under a name: the same name finds
 // the same rows, once the store before was closed.
-func RunDurable(t *testing.T, open func(t testing.TB, name string) online.Store) {
+func RunDurable(t *testing.T, open func(tb testing.TB, name string) online.Store) {
 	t.Helper()
 	v := counter(t, 3)
 	s := open(t, "reopen")

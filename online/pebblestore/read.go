@@ -124,7 +124,7 @@ func seek(iter *pebble.Iterator, key []byte) ([]byte, error) {
 func ordered(dst []int32, n int, compare func(a, b int32) int) []int32 {
 	dst = dst[:0]
 	for i := range n {
-		dst = append(dst, int32(i)) //nolint:gosec // positions in a slice that memory holds
+		dst = append(dst, int32(i))
 	}
 	if !slices.IsSortedFunc(dst, compare) {
 		slices.SortStableFunc(dst, compare)

@@ -15,25 +15,32 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // openAt opens a small store, which the test may close before its end.
-func openAt(t testing.TB, dir string, fs vfs.FS) *Store {
-	t.Helper()
+func openAt(tb testing.TB, dir string, fs vfs.FS) *Store {
+	tb.Helper()
 	s, err := Open(dir, Options{CacheBytes: 8 << 20, MemTableBytes: 1 << 20, FS: fs})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	require.NoError(tb, err)
+	tb.Cleanup(func() { require.NoError(tb, s.Close()) })
 	return s
 }
 
 func TestStore(t *testing.T) {
-	onlinetest.Run(t, func(t testing.TB) online.Store { return openAt(t, "store", vfs.NewMem()) })
+	onlinetest.Run(t, func(tb testing.TB) online.Store {
+		tb.Helper()
+		return openAt(tb, "store", vfs.NewMem())
+	})
 }
 
 func TestStoreOnFiles(t *testing.T) {
-	onlinetest.RunScripts(t, func(t testing.TB) online.Store { return openAt(t, t.TempDir(), nil) })
+	onlinetest.RunScripts(t, func(tb testing.TB) online.Store {
+		tb.Helper()
+		return openAt(tb, tb.TempDir(), nil)
+	})
 }
 
 func TestStoreDurable(t *testing.T) {
 	dir := t.TempDir()
-	onlinetest.RunDurable(t, func(t testing.TB, name string) online.Store {
-		return openAt(t, filepath.Join(dir, name), nil)
+	onlinetest.RunDurable(t, func(tb testing.TB, name string) online.Store {
+		tb.Helper()
+		return openAt(tb, filepath.Join(dir, name), nil)
 	})
 }
