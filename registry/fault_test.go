@@ -128,8 +128,14 @@ func TestEveryGetFails(t *testing.T) {
 			return err
 		},
 		"refresh": func(ctx context.Context, r *registry.Registry) error { _, err := r.Refresh(ctx); return err },
-		"plan":    func(ctx context.Context, r *registry.Registry) error { _, err := r.Plan(ctx, "demo", request("g")); return err },
-		"apply":   func(ctx context.Context, r *registry.Registry) error { _, err := r.Apply(ctx, "demo", request("f1")); return err },
+		"plan": func(ctx context.Context, r *registry.Registry) error {
+			_, err := r.Plan(ctx, "demo", request("g"))
+			return err
+		},
+		"apply": func(ctx context.Context, r *registry.Registry) error {
+			_, err := r.Apply(ctx, "demo", request("f1"))
+			return err
+		},
 		"at":      func(ctx context.Context, r *registry.Registry) error { _, err := r.At(ctx, 3); return err },
 		"history": func(ctx context.Context, r *registry.Registry) error { _, err := r.History(ctx, "demo"); return err },
 	}

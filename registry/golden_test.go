@@ -31,8 +31,10 @@ import (
 //	parse                              YAML, then what was read, or the faults
 func TestGolden(t *testing.T) {
 	datadriven.Walk(t, "testdata/scripts", func(t *testing.T, path string) {
+		t.Helper()
 		g := newGolden(t)
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			t.Helper()
 			g.clock.Advance(time.Second)
 			out, err := g.run(t, d)
 			return out + errorText(err)

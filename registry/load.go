@@ -70,7 +70,7 @@ func (l *loader) load(file string) error {
 	d := newYAMLDecoder(file)
 	doc := d.parse(data)
 	l.faults = append(l.faults, d.faults...)
-	maps.Copy(l.lines, d.lines)
+	l.place(doc.definitions, d.lines)
 	l.add(file, doc.Project, doc.definitions)
 	return nil
 }
@@ -84,10 +84,23 @@ func (l *loader) json(file string, data []byte) {
 		return
 	}
 	d := feature.Definitions{Entities: doc.Entities, Sources: doc.Sources, Views: doc.Views, Services: doc.Services}
-	for place := range placesOf(d) {
-		l.lines[place] = file
+	lines := map[string]string{}
+	for _, place := range placesOf(d) {
+		lines[place] = file
 	}
+	l.place(d, lines)
 	l.add(file, doc.Project, d)
+}
+
+// place adds the lines of a file. Of a definition that an earlier file has as
+// well the lines are those of the later one, which is the one too many.
+func (l *loader) place(d feature.Definitions, lines map[string]string) {
+	for _, place := range placesOf(d) {
+		if _, twice := l.lines[place]; twice {
+			maps.DeleteFunc(l.lines, func(at, _ string) bool { return strings.HasPrefix(at, place+".") })
+		}
+	}
+	maps.Copy(l.lines, lines)
 }
 
 func (l *loader) add(file, project string, d feature.Definitions) {
@@ -129,10 +142,11 @@ func (l *loader) lineOf(place string) string {
 }
 
 // placesOf returns the places of whole definitions, as Validate names them.
-func placesOf(d feature.Definitions) map[string]bool {
-	places := map[string]bool{}
-	for _, o := range objectsOf(d) {
-		places[pluralKind(o.kind)+"["+o.name+"]"] = true
+func placesOf(d feature.Definitions) []string {
+	objects := objectsOf(d)
+	places := make([]string, 0, len(objects))
+	for _, o := range objects {
+		places = append(places, pluralKind(o.kind)+"["+o.name+"]")
 	}
 	return places
 }

@@ -117,9 +117,9 @@ func overlay(have, want feature.Definitions) feature.Definitions {
 			want.Entities = append(want.Entities, e)
 		}
 	}
-	for _, v := range have.Views {
-		if !slices.ContainsFunc(want.Views, func(o feature.View) bool { return o.Name == v.Name }) {
-			want.Views = append(want.Views, v)
+	for i := range have.Views {
+		if !slices.ContainsFunc(want.Views, func(o feature.View) bool { return o.Name == have.Views[i].Name }) {
+			want.Views = append(want.Views, have.Views[i])
 		}
 	}
 	for _, s := range have.Services {
@@ -268,9 +268,9 @@ func TestSpellingsProperties(t *testing.T) {
 		require.NoError(rt, strictjson.Unmarshal(raw, &fromJSON), "%s", raw)
 		require.Equal(rt, d, fromJSON, "%s", raw)
 
-		yamlOfJSON, err := registry.MarshalYAML(fromJSON)
+		viaJSON, err := registry.MarshalYAML(fromJSON)
 		require.NoError(rt, err)
-		require.Equal(rt, string(text), string(yamlOfJSON))
+		require.Equal(rt, string(text), string(viaJSON))
 	})
 }
 

@@ -35,11 +35,13 @@ func Run(t *testing.T, open func(t *testing.T) registry.Storage) {
 }
 
 func testMissing(t *testing.T, s registry.Storage) {
+	t.Helper()
 	_, err := s.Get(t.Context(), "registry/00000000000000000001.json")
 	require.Equal(t, feature.CodeNotFound, feature.CodeOf(err), "%v", err)
 }
 
 func testPutOnce(t *testing.T, s registry.Storage) {
+	t.Helper()
 	require.NoError(t, s.PutIfAbsent(t.Context(), "registry/a", []byte("first")))
 	err := s.PutIfAbsent(t.Context(), "registry/a", []byte("second"))
 	require.Equal(t, feature.CodeAlreadyExists, feature.CodeOf(err), "%v", err)
@@ -52,6 +54,7 @@ func testPutOnce(t *testing.T, s registry.Storage) {
 
 // testOwnMemory: neither side keeps the other one's slices.
 func testOwnMemory(t *testing.T, s registry.Storage) {
+	t.Helper()
 	data := []byte("text")
 	require.NoError(t, s.PutIfAbsent(t.Context(), "registry/a", data))
 	data[0] = 'X'
@@ -64,6 +67,7 @@ func testOwnMemory(t *testing.T, s registry.Storage) {
 }
 
 func testOneWinner(t *testing.T, s registry.Storage) {
+	t.Helper()
 	const writers = 8
 	codes := make([]feature.Code, writers)
 	var wg sync.WaitGroup
@@ -100,6 +104,7 @@ func openRegistry(t *testing.T, s registry.Storage) *registry.Registry {
 }
 
 func testEmptyRegistry(t *testing.T, s registry.Storage) {
+	t.Helper()
 	r := openRegistry(t, s)
 	require.Zero(t, r.Snapshot().Revision())
 	require.Empty(t, r.Snapshot().Projects())
@@ -122,6 +127,7 @@ func Definitions(view string, features ...feature.Feature) feature.Definitions {
 }
 
 func testReopen(t *testing.T, s registry.Storage) {
+	t.Helper()
 	r := openRegistry(t, s)
 	const revisions = 11 // so that opening has to step and to halve
 	for i := range revisions {
@@ -143,6 +149,7 @@ func testReopen(t *testing.T, s registry.Storage) {
 }
 
 func testSecondProcess(t *testing.T, s registry.Storage) {
+	t.Helper()
 	one, two := openRegistry(t, s), openRegistry(t, s)
 	_, err := one.Apply(t.Context(), "demo", wire.ApplyRequest{Definitions: Definitions("f")})
 	require.NoError(t, err)
@@ -165,6 +172,7 @@ const (
 
 // testTenWriters: without an expected revision every apply lands.
 func testTenWriters(t *testing.T, s registry.Storage) {
+	t.Helper()
 	errs := make([]error, writers)
 	var wg sync.WaitGroup
 	for w := range writers {
@@ -189,6 +197,7 @@ func testTenWriters(t *testing.T, s registry.Storage) {
 // testTenWritersExpected: with an expected revision each apply lands or is told
 // of the conflict, and those that landed are there.
 func testTenWritersExpected(t *testing.T, s registry.Storage) {
+	t.Helper()
 	landed := make([]int, writers)
 	errs := make([]error, writers)
 	var wg sync.WaitGroup

@@ -28,7 +28,7 @@ func TestFaultsSurface(t *testing.T) {
 		registrytest.Fault{Operation: registrytest.PutIfAbsent, Nth: 2, After: true, Code: feature.CodeDeadlineExceeded},
 		registrytest.Fault{Operation: registrytest.Get, Code: feature.CodePermissionDenied},
 	)
-	code := func(err error) feature.Code { return feature.CodeOf(err) }
+	code := feature.CodeOf
 	require.Equal(t, feature.CodeUnavailable, code(s.PutIfAbsent(t.Context(), "a", []byte("1"))))
 	_, err := memory.Get(t.Context(), "a")
 	require.Equal(t, feature.CodeNotFound, code(err), "the first put had no effect")
