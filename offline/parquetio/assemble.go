@@ -197,6 +197,9 @@ func convert(n *node, b *leafBatch) (arrow.ArrayData, error) {
 	if n.typ.ID() == arrow.NULL {
 		return array.NewData(n.typ, b.slots, []*memory.Buffer{nil}, nil, b.slots, 0), nil
 	}
+	if b.nulls > 0 && !n.nullable {
+		return nil, fmt.Errorf("%d nulls where there are none by its Arrow schema", b.nulls)
+	}
 	valid := bitmap(b.valid, b.nulls)
 	w := n.leaf.width()
 	if w == 0 && !isDecimal(n.typ) {

@@ -67,7 +67,7 @@ func (f *File) open() error {
 	if f.columns, f.leaves, err = buildSchema(f.footer.schema); err != nil {
 		return err
 	}
-	applyHints(f.columns, f.footer.metadata["ARROW:schema"])
+	applyHints(f.columns, f.footer.metadata[keyArrowSchema])
 	fields := make([]arrow.Field, len(f.columns))
 	for i, c := range f.columns {
 		fields[i] = c.field()

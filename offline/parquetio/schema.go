@@ -418,6 +418,9 @@ func (n *node) applyHint(hint arrow.Field) {
 	switch t := hint.Type.(type) {
 	case *arrow.FixedSizeListType:
 		if n.kind == listNode && n.typ.ID() == arrow.LIST && t.Len() > 0 {
+			// The Arrow module stores elements that are never null as if
+			// they could be; assembling holds them to it.
+			n.children[0].nullable = n.children[0].nullable && t.ElemField().Nullable
 			n.children[0].applyHint(t.ElemField())
 			n.size = t.Len()
 			n.typ = arrow.FixedSizeListOfField(n.size, n.children[0].field())

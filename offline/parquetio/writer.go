@@ -1,6 +1,7 @@
 package parquetio
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"io"
 	"maps"
@@ -8,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/apache/arrow/go/v17/arrow"
+	"github.com/apache/arrow/go/v17/arrow/flight"
+	"github.com/apache/arrow/go/v17/arrow/memory"
 	"github.com/apache/arrow/go/v17/parquet"
 	"github.com/apache/arrow/go/v17/parquet/compress"
 	"github.com/apache/arrow/go/v17/parquet/pqarrow"
@@ -21,14 +24,19 @@ const (
 	keyFormat   = keyPrefix + "format"
 	keySortedBy = keyPrefix + "sorted_by"
 	format      = "1"
-	createdBy   = "granary version 1"
+
+	// keyArrowSchema is known to all that read Parquet into Arrow.
+	keyArrowSchema = "ARROW:schema"
+
+	createdBy = "granary version 1"
 )
 
 // Writer writes one file. It is for one goroutine. After an error the file is
 // worthless, and every later call returns an error.
 type Writer struct {
 	out     *countingWriter
-	schema  *arrow.Schema
+	schema  *arrow.Schema // of the records
+	stored  *arrow.Schema // of the file
 	file    *pqarrow.FileWriter
 	order   *orderChecker
 	bounds  []boundsBuilder // by column; nil where there are no statistics
@@ -49,7 +57,7 @@ func NewWriter(w io.Writer, schema *arrow.Schema, o WriterOptions) (*Writer, err
 		return nil, err
 	}
 	for key := range o.Metadata {
-		if strings.HasPrefix(key, keyPrefix+"sorted") || key == keyFormat {
+		if strings.HasPrefix(key, keyPrefix+"sorted") || key == keyFormat || key == keyArrowSchema {
 			return nil, feature.Errorf(feature.CodeInvalidArgument, op, "", "metadata key %q is written by the writer itself", key)
 		}
 	}
@@ -57,11 +65,17 @@ func NewWriter(w io.Writer, schema *arrow.Schema, o WriterOptions) (*Writer, err
 	if out.perRow <= 0 {
 		out.perRow = DefaultRowGroupRows
 	}
-	props := writerProperties(schema, o.Codec, out.perRow)
 	err = guard(func() error {
-		out.file, err = pqarrow.NewFileWriter(schema, out.out, props, pqarrow.NewArrowWriterProperties(pqarrow.WithStoreSchema()))
+		if out.stored, err = listSchema(schema); err != nil {
+			return err
+		}
+		props := writerProperties(out.stored, o.Codec, out.perRow)
+		out.file, err = pqarrow.NewFileWriter(out.stored, out.out, props, pqarrow.DefaultWriterProps())
 		return err
 	})
+	if out.out.err != nil {
+		return nil, out.out.err
+	}
 	if err != nil {
 		return nil, feature.Errorf(feature.CodeInvalidArgument, op, "", "schema cannot be written as Parquet: %w", err)
 	}
@@ -81,6 +95,7 @@ func (w *Writer) appendMetadata(o WriterOptions) error {
 		all = map[string]string{}
 	}
 	all[keyFormat] = format
+	all[keyArrowSchema] = base64.StdEncoding.EncodeToString(flight.SerializeSchema(w.schema, memory.DefaultAllocator))
 	if len(o.SortedBy) > 0 {
 		names, err := json.Marshal(o.SortedBy)
 		if err != nil {
@@ -190,14 +205,7 @@ func (w *Writer) flush() error {
 	err := guard(func() error {
 		w.file.NewRowGroup()
 		for i := range w.schema.NumFields() {
-			chunks := make([]arrow.Array, len(w.pending))
-			for j, rec := range w.pending {
-				chunks[j] = rec.Column(i)
-			}
-			column := arrow.NewChunked(w.schema.Field(i).Type, chunks)
-			err := w.file.WriteColumnChunked(column, 0, int64(w.waiting))
-			column.Release()
-			if err != nil {
+			if err := w.writeColumn(i); err != nil {
 				return err
 			}
 		}
@@ -205,6 +213,21 @@ func (w *Writer) flush() error {
 	})
 	w.release()
 	return w.wrap(err)
+}
+
+func (w *Writer) writeColumn(i int) error {
+	chunks := make([]arrow.Array, len(w.pending))
+	for j, rec := range w.pending {
+		arr, err := toStored(rec.Column(i), w.stored.Field(i).Type)
+		if err != nil {
+			return err
+		}
+		defer arr.Release()
+		chunks[j] = arr
+	}
+	column := arrow.NewChunked(w.stored.Field(i).Type, chunks)
+	defer column.Release()
+	return w.file.WriteColumnChunked(column, 0, int64(w.waiting))
 }
 
 func (w *Writer) release() {
