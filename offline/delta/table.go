@@ -51,6 +51,8 @@ type File struct {
 	// Version is the version that added the file, set by Commit and by replay;
 	// 0 if unknown. It is not read by Commit.
 	Version int64
+
+	add *addAction // as the log has it
 }
 
 // AppTransaction records that an application has come to a version of its own,
@@ -102,7 +104,15 @@ type Snapshot struct {
 	Metadata Metadata
 	Protocol Protocol
 	Files    []File // in commit order, then in the order within the commit
+
+	latest  feature.Timestamp // of all versions seen: that of the newest, unless clocks went back
+	apps    *appIndex
+	removed []removedFile
 }
 
-// App returns the version that an application has come to.
-func (s *Snapshot) App(_ string) (int64, bool) { return 0, false }
+// App returns the version that an application had come to at this version of
+// the table.
+func (s *Snapshot) App(id string) (int64, bool) {
+	t, ok := s.apps.at(id, s.Version)
+	return t.version, ok
+}
