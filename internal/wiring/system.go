@@ -6,10 +6,10 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/granary-ml/granary/ingest"
 	"github.com/granary-ml/granary/internal/clock"
 	"github.com/granary-ml/granary/internal/config"
 	"github.com/granary-ml/granary/internal/serving"
-	"github.com/granary-ml/granary/ingest"
 	"github.com/granary-ml/granary/offline"
 	"github.com/granary-ml/granary/offline/bucket"
 	"github.com/granary-ml/granary/online"
