@@ -121,7 +121,7 @@ func (s *script) write(t *testing.T, v View, input string) (string, error) {
 		cells := scriptCells(t, line)
 		values := make([]feature.Value, len(v.Features))
 		for i, f := range v.Features {
-			values[i] = scriptValue(t, f.Type, cells[f.Name])
+			values[i] = ParseValue(t, f.Type, cells[f.Name])
 		}
 		event, created := At(t, cells["event"]), At(t, cells["event"])
 		if text, ok := cells["created"]; ok {
@@ -203,7 +203,7 @@ func scriptKey(t *testing.T, v View, cells map[string]string) feature.EntityKey 
 	t.Helper()
 	values := make([]feature.Value, len(v.Keys))
 	for i, k := range v.Keys {
-		values[i] = scriptValue(t, k.Type, cells[k.Name])
+		values[i] = ParseValue(t, k.Type, cells[k.Name])
 	}
 	return v.Key(t, values...)
 }
@@ -228,26 +228,26 @@ func scriptCells(t *testing.T, line string) map[string]string {
 	return cells
 }
 
-// scriptValue reads a value: null, an array in JSON, or plain text.
-func scriptValue(t *testing.T, typ feature.Type, text string) feature.Value {
-	t.Helper()
+// ParseValue reads a value of a script: null, an array in JSON, or plain text.
+func ParseValue(tb testing.TB, typ feature.Type, text string) feature.Value {
+	tb.Helper()
 	if text == "null" {
 		return feature.Null(typ)
 	}
 	if typ.IsScalar() {
 		v, err := feature.ParseText(typ, text)
-		require.NoError(t, err)
+		require.NoError(tb, err)
 		return v
 	}
 	var raw []json.RawMessage
-	require.NoError(t, json.Unmarshal([]byte(text), &raw))
+	require.NoError(tb, json.Unmarshal([]byte(text), &raw))
 	elems := make([]feature.Value, len(raw))
 	for i, r := range raw {
 		word := string(r)
 		if word[0] == '"' {
-			require.NoError(t, json.Unmarshal(r, &word))
+			require.NoError(tb, json.Unmarshal(r, &word))
 		}
-		elems[i] = scriptValue(t, typ.Elem(), word)
+		elems[i] = ParseValue(tb, typ.Elem(), word)
 	}
 	return feature.ListValue(typ, elems)
 }
