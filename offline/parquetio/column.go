@@ -35,18 +35,21 @@ func newLeafBatch(l *leaf, limit int64, expect int) *leafBatch {
 	return b
 }
 
-// grow makes place for n more slots.
+// grow makes place for up to n more slots; there may be place already, because
+// an entry of a list need not be a slot.
 func (b *leafBatch) grow(l *leaf, n int) error {
 	if l.width() > 0 {
 		size := (int64(b.slots) + int64(n)) * int64(l.width())
 		if size > b.text.limit {
 			return &limitError{fmt.Sprintf("values of one batch take more than the limit of %d bytes", b.text.limit)}
 		}
-		b.fixed = slices.Grow(b.fixed, int(size)-len(b.fixed))[:size]
+		if more := int(size) - len(b.fixed); more > 0 {
+			b.fixed = slices.Grow(b.fixed, more)[:size]
+		}
 	}
 	if l.node.slotDef < l.maxDef {
 		size := int(bitutil.BytesForBits(int64(b.slots + n)))
-		b.valid = append(b.valid, make([]byte, size-len(b.valid))...)
+		b.valid = append(b.valid, make([]byte, max(size-len(b.valid), 0))...)
 	}
 	return nil
 }
@@ -188,7 +191,6 @@ func (c *chunkReader) segment(b *leafBatch, defs []int16) error {
 // the end, in place.
 func (c *chunkReader) values(b *leafBatch, n, present int) error {
 	if w := c.leaf.width(); w > 0 {
-		b.fixed = b.fixed[:max(len(b.fixed), (b.slots+n)*w)]
 		dst := b.fixed[b.slots*w : (b.slots+n)*w]
 		if err := c.dec.fixed(dst[:present*w], present); err != nil {
 			return err

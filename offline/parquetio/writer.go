@@ -237,13 +237,14 @@ func (w *Writer) release() {
 	w.pending, w.waiting = w.pending[:0], 0
 }
 
-// wrap gives an error its code; one of the sink keeps its own.
+// wrap gives an error its code. One of the sink keeps its own, and counts even
+// where the Arrow module saw none.
 func (w *Writer) wrap(err error) error {
 	switch {
-	case err == nil:
-		return nil
 	case w.out.err != nil:
 		return w.out.err
+	case err == nil:
+		return nil
 	}
 	return feature.Errorf(feature.CodeInternal, "parquetio.Write", "", "%w", err)
 }

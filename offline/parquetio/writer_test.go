@@ -219,10 +219,11 @@ func (s *failingSink) Write(p []byte) (int, error) {
 // TestSinkFailures cuts the sink off at every place: the writer never says that
 // all is well, and the sink's code comes through.
 func TestSinkFailures(t *testing.T) {
-	rec := randomRecord(3, 50)
-	whole, _ := write(t, rec.Schema(), WriterOptions{RowGroupRows: 20}, rec)
-	for left := 0; left < len(whole); left += 37 {
-		w, err := NewWriter(&failingSink{left: left}, rec.Schema(), WriterOptions{RowGroupRows: 20})
+	schema := arrow.NewSchema([]arrow.Field{{Name: "k", Type: arrow.PrimitiveTypes.Int64}, {Name: "s", Type: arrow.BinaryTypes.String, Nullable: true}}, nil)
+	rec := fromJSON(t, schema, `[{"k": 1, "s": "a"}, {"k": 2}, {"k": 3, "s": "c"}]`)
+	whole, _ := write(t, rec.Schema(), WriterOptions{RowGroupRows: 2}, rec)
+	for left := 0; left < len(whole); left += 29 {
+		w, err := NewWriter(&failingSink{left: left}, rec.Schema(), WriterOptions{RowGroupRows: 2})
 		if err == nil {
 			err = errors.Join(w.Write(rec), second(w.Close()))
 		}
