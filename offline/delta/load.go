@@ -164,8 +164,7 @@ func damaged(err error) bool {
 	return false
 }
 
-// build replays what a listing shows: from the newest checkpoint that can be
-// read and from which the commits lead on without a gap.
+// build replays what a listing shows.
 func (l *Log) build(ctx context.Context, ls listing, target int64) (*state, error) {
 	newest := ls.newest
 	if len(ls.checkpoints) > 0 {
@@ -180,30 +179,46 @@ func (l *Log) build(ctx context.Context, ls listing, target int64) (*state, erro
 	if target < 0 {
 		target = newest
 	}
-	var faults []error
+	st, faults, err := l.base(ctx, ls, target)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.replay(ctx, st, target); err != nil {
+		return nil, because(err, faults)
+	}
+	return st, nil
+}
+
+// base returns the newest checkpoint at or before a version that can be read, or
+// the state before the first version; faults are of those that cannot. A gap
+// behind a checkpoint is a gap behind each older one, so none is tried for it.
+func (l *Log) base(ctx context.Context, ls listing, target int64) (st *state, faults []error, err error) {
 	for _, ref := range ls.checkpoints {
 		if ref.version > target {
 			continue
 		}
 		st, err := l.readCheckpoint(ctx, ref)
 		if err == nil {
-			err = l.replay(ctx, st, target)
+			return st, faults, nil
 		}
-		if err == nil || !damaged(err) {
-			return st, err
+		if !damaged(err) {
+			return nil, nil, err
 		}
 		faults = append(faults, err)
-		l.log.WarnContext(ctx, "a checkpoint does not serve", "table", l.prefix, "version", ref.version, "error", err)
+		l.log.WarnContext(ctx, "a checkpoint cannot be read", "table", l.prefix, "version", ref.version, "error", err)
 	}
 	if !ls.whole {
-		return nil, errors.Join(append(faults, feature.Errorf(feature.CodeDataLoss, "delta.Open", l.subject(), "no checkpoint serves"))...)
+		return nil, nil, because(feature.Errorf(feature.CodeDataLoss, "delta.Open", l.subject(), "no checkpoint can be read"), faults)
 	}
-	st := newState(l.subject())
-	err := l.replay(ctx, st, target)
-	if err == nil || !damaged(err) {
-		return st, err
+	return newState(l.subject()), faults, nil
+}
+
+// because adds to an error what led to it, and keeps its code.
+func because(err error, faults []error) error {
+	for _, f := range faults {
+		err = fmt.Errorf("%w; %w", err, f)
 	}
-	return nil, errors.Join(append([]error{err}, faults...)...)
+	return err
 }
 
 // How many commits are read at a time, and how many are held at once.
@@ -216,16 +231,8 @@ const (
 // have been: one that is missing is a gap.
 func (l *Log) replay(ctx context.Context, st *state, target int64) error {
 	for st.version < target {
-		batch := make([]*commit, min(target-st.version, replayBatch))
-		g, gctx := errgroup.WithContext(ctx)
-		g.SetLimit(replayReaders)
-		for i := range batch {
-			g.Go(func() (err error) {
-				batch[i], err = l.readCommit(gctx, st.version+1+int64(i))
-				return err
-			})
-		}
-		if err := g.Wait(); err != nil {
+		batch, err := l.readCommits(ctx, st.version+1, min(target-st.version, replayBatch))
+		if err != nil {
 			return gapError(l.subject(), target, err)
 		}
 		for _, c := range batch {
@@ -235,6 +242,29 @@ func (l *Log) replay(ctx context.Context, st *state, target int64) error {
 		}
 	}
 	return nil
+}
+
+// readCommits reads n commits side by side. The error is that of the first that
+// cannot be read, whichever fails first.
+func (l *Log) readCommits(ctx context.Context, from, n int64) ([]*commit, error) {
+	commits, faults := make([]*commit, n), make([]error, n)
+	var g errgroup.Group
+	g.SetLimit(replayReaders)
+	for i := range commits {
+		g.Go(func() error {
+			commits[i], faults[i] = l.readCommit(ctx, from+int64(i))
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	for _, err := range faults {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return commits, nil
 }
 
 // missingError is a commit that is not there.
