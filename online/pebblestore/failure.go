@@ -35,6 +35,23 @@ func (s *Store) fail(err error, stuck bool) {
 	}
 }
 
+// gaveUp is the error of a panic of the engine.
+func gaveUp(p any) error {
+	if cause, ok := p.(error); ok {
+		return fmt.Errorf("pebble gave up: %w", cause)
+	}
+	return fmt.Errorf("pebble gave up: %v", p)
+}
+
+// closeIter closes an iterator and returns the first error: a failed iterator
+// tells its error again.
+func closeIter(iter *pebble.Iterator, err error) error {
+	if closeErr := iter.Close(); err == nil {
+		return closeErr
+	}
+	return err
+}
+
 // engineLog takes what the engine has to say.
 type engineLog struct{ store *Store }
 

@@ -46,7 +46,7 @@ func (s *Store) Read(ctx context.Context, lookups []online.Lookup, out *online.R
 	r := reader{iter: iter, out: out, sc: sc}
 	err = r.read(ctx, lookups)
 	s.count.read(&r)
-	return s.wrap(op, errors.Join(err, iter.Close()))
+	return s.wrap(op, closeIter(iter, err))
 }
 
 // reader is one read.

@@ -65,13 +65,25 @@ func Open(dir string, o Options) (*Store, error) {
 		return nil, s.lockError(err)
 	}
 	s.lock, s.cache = lock, pebble.NewCache(o.CacheBytes)
-	if s.db, err = pebble.Open(dir, s.engineOptions(o)); err != nil {
+	if err := s.openEngine(o); err != nil {
 		return nil, errors.Join(s.openError(err), s.release())
 	}
 	if err := s.checkFormat(); err != nil {
 		return nil, errors.Join(err, s.db.Close(), s.release())
 	}
 	return s, nil
+}
+
+// openEngine opens the database. Pebble panics where it cannot sync a
+// directory; to the caller that is an error as any other.
+func (s *Store) openEngine(o Options) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = gaveUp(p)
+		}
+	}()
+	s.db, err = pebble.Open(s.dir, s.engineOptions(o))
+	return err
 }
 
 // release gives back what Open took before the engine.

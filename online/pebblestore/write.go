@@ -2,8 +2,6 @@ package pebblestore
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -68,7 +66,7 @@ func (s *Store) stage(b *pebble.Batch, view feature.ViewID, rows []online.Row) (
 		sc.key = append(sc.key[:prefix], rows[same[0]].Key...)
 		err = stageKey(b, iter, sc.key, rows, same, &stats)
 	}
-	return stats, errors.Join(err, iter.Close())
+	return stats, closeIter(iter, err)
 }
 
 // sameKey returns the beginning of order, whose rows have one key.
@@ -144,7 +142,7 @@ func (s *Store) stageDeletes(b *pebble.Batch, view feature.ViewID, keys []featur
 			err = b.Delete(at, nil)
 		}
 		if err != nil {
-			return 0, errors.Join(err, iter.Close())
+			return 0, closeIter(iter, err)
 		}
 	}
 	return deleted, iter.Close()
@@ -201,10 +199,7 @@ func (s *Store) apply(turn *stripe, b *pebble.Batch, stage func(*pebble.Batch) e
 	// Every later call would wait for ever: the store must know of it.
 	defer func() {
 		if p := recover(); p != nil {
-			applied, err = false, fmt.Errorf("pebble gave up: %v", p)
-			if cause, ok := p.(error); ok {
-				err = fmt.Errorf("pebble gave up: %w", cause)
-			}
+			applied, err = false, gaveUp(p)
 			s.fail(err, true)
 		}
 	}()
