@@ -23,7 +23,7 @@ build: ## Build ./granary, one static file.
 
 .PHONY: demo
 demo: build ## Do the whole path on a year of flights, in .demo.
-	./examples/nycflights/demo.sh ./granary .demo
+	$(GO) run $(GOFLAGS_ALL) ./examples/nycflights
 
 .PHONY: test
 test: python ## Run every test (PKG=./online/... for some).
