@@ -14,18 +14,19 @@ type Metrics struct {
 	RowsWritten    int64
 	RowsSuperseded int64
 
-	DiskBytes          int64 // of all files
-	MemTableBytes      int64
-	CacheBytes         int64
-	CacheHits          int64 // blocks
-	CacheMisses        int64
-	ReadAmplification  int64 // files that a read of one key may look into
-	CompactionDebt     int64 // bytes that compactions are behind
-	FilterHits         int64 // files that a bloom filter spared
-	FilterMisses       int64
-	LogBytes           int64
-	TombstonesAndRows  int64 // entries in all files
-	FlushesCompactions int64
+	DiskBytes         int64 // of all files
+	MemTableBytes     int64
+	LogBytes          int64
+	CacheBytes        int64
+	CacheHits         int64 // blocks
+	CacheMisses       int64
+	FilterHits        int64 // files that a bloom filter spared
+	FilterMisses      int64
+	ReadAmplification int64 // files that a read of one key may look into
+	CompactionDebt    int64 // bytes that compactions are behind
+	Compactions       int64
+	Flushes           int64
+	Tables            int64 // files of rows
 }
 
 // counters count without a lock.
@@ -57,12 +58,11 @@ func (s *Store) Metrics() Metrics {
 	total := e.Total()
 	m.DiskBytes = int64(e.DiskSpaceUsage())           //nolint:gosec // far below 8 EiB
 	m.MemTableBytes = int64(e.MemTable.Size)          //nolint:gosec // as above
-	m.CompactionDebt = int64(e.Compact.EstimatedDebt) //nolint:gosec // as above
 	m.LogBytes = int64(e.WAL.Size)                    //nolint:gosec // as above
+	m.CompactionDebt = int64(e.Compact.EstimatedDebt) //nolint:gosec // as above
 	m.CacheBytes, m.CacheHits, m.CacheMisses = e.BlockCache.Size, e.BlockCache.Hits, e.BlockCache.Misses
 	m.FilterHits, m.FilterMisses = e.Filter.Hits, e.Filter.Misses
 	m.ReadAmplification = int64(e.ReadAmp())
-	m.TombstonesAndRows = total.TablesCount
-	m.FlushesCompactions = e.Flush.Count + e.Compact.Count
+	m.Compactions, m.Flushes, m.Tables = e.Compact.Count, e.Flush.Count, total.TablesCount
 	return m
 }
