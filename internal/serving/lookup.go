@@ -85,6 +85,9 @@ func (s *Service) prepare(k *scratch, project string, body []byte) error {
 	}
 	k.include = req.include
 	faults := req.faults
+	if req.nameless {
+		return feature.Invalid(opOnline, "lookup", faults)
+	}
 	k.planKey = appendPlanKey(k.planKey[:0], project, &req)
 	p, err := s.planOf(k.planKey, s.registry.Snapshot(), project, &req)
 	if err != nil {

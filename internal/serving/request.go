@@ -22,6 +22,7 @@ type request struct {
 	entities jsontext.Value
 	include  include
 	faults   []feature.Fault
+	nameless bool // what is asked for cannot be read: there is no plan to find
 }
 
 // include is the set of what is answered beside the values.
@@ -143,10 +144,14 @@ func (r *request) set(name, raw jsontext.Value) {
 	case memberFeatures:
 		if r.expect("features", kind, '[') {
 			r.features = raw
+		} else {
+			r.nameless = true
 		}
 	case memberService:
 		if r.expect("service", kind, '"') {
 			r.service = raw
+		} else {
+			r.nameless = true
 		}
 	case memberEntities:
 		if r.expect("entities", kind, '{') {
