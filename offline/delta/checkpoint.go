@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -99,9 +100,7 @@ func (f *File) tagged(position int) *addAction {
 	add := *f.add
 	add.DataChange = false // a checkpoint brings no rows
 	add.Tags = make(map[string]*string, len(f.Tags)+2)
-	for k, v := range f.add.Tags {
-		add.Tags[k] = v
-	}
+	maps.Copy(add.Tags, f.add.Tags)
 	if f.Version > 0 {
 		commit, place := strconv.FormatInt(f.Version, 10), strconv.Itoa(position)
 		add.Tags[commitTag], add.Tags[positionTag] = &commit, &place

@@ -52,7 +52,7 @@ func requireSame(t *testing.T, want, got *delta.Snapshot) {
 	require.Equal(t, want.Time, got.Time)
 	require.Equal(t, want.Metadata, got.Metadata)
 	require.Equal(t, want.Protocol, got.Protocol)
-	require.Equal(t, len(want.Files), len(got.Files))
+	require.Len(t, got.Files, len(want.Files))
 	for i := range want.Files {
 		w, g := want.Files[i], got.Files[i]
 		require.Equal(t, w.Path, g.Path)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -103,12 +104,14 @@ func (l *Log) Commit(ctx context.Context, tx Transaction) (int64, error) {
 			return 0, err
 		}
 		if landed.info.TxnID == a.info.TxnID {
-			return landed.version, l.follow(ctx, landed)
+			l.follow(ctx, landed)
+			return landed.version, nil
 		}
-		if err := a.rebase(landed); err != nil {
+		// What landed is news, whether or not the transaction holds on top of it.
+		if _, err := l.advance(landed); err != nil {
 			return 0, err
 		}
-		if _, err := l.advance(landed); err != nil {
+		if err := a.rebase(landed); err != nil {
 			return 0, err
 		}
 	}
@@ -125,7 +128,7 @@ func (l *Log) begin(ctx context.Context, tx *Transaction) (*attempt, error) {
 	if tx.Read != nil {
 		base = tx.Read
 	}
-	a := &attempt{tx: tx, head: head{
+	a := &attempt{tx: tx, subject: l.subject(), head: head{
 		version: base.Version, latest: base.latest, protocol: base.Protocol, metadata: base.Metadata,
 	}}
 	if err := a.prepare(l, base); err != nil {
@@ -192,23 +195,23 @@ func unknownOutcome(key string, err error) error {
 
 // follow takes a landed commit of our own into the cached state, and writes a
 // checkpoint when one is due. The commit is durable: nothing here undoes it.
-func (l *Log) follow(ctx context.Context, c *commit) error {
+func (l *Log) follow(ctx context.Context, c *commit) {
 	snap, err := l.advance(c)
 	if err != nil {
 		l.log.WarnContext(ctx, "a commit landed that cannot be replayed", "table", l.prefix, "version", c.version, "error", err)
-		return nil //nolint:nilerr // it landed all the same; the next reader says what is wrong
+		return
 	}
 	if l.every > 0 && c.version > 0 && c.version%l.every == 0 {
 		if err := l.writeCheckpoint(ctx, snap); err != nil {
 			l.log.WarnContext(ctx, "no checkpoint was written", "table", l.prefix, "version", snap.Version, "error", err)
 		}
 	}
-	return nil
 }
 
 // attempt is a transaction on its way.
 type attempt struct {
 	tx       *Transaction
+	subject  string
 	head     head
 	info     commitInfo // of every try: its id stays the same
 	metaData *metaDataAction
@@ -349,7 +352,7 @@ func (a *attempt) encode(now feature.Timestamp) (*commit, error) {
 }
 
 func encodeAdd(f *File, version int64, position int, partitions []string) (*addAction, error) {
-	stats, err := encodeStats(f.Stats)
+	stats, err := encodeStats(&f.Stats)
 	if err != nil {
 		return nil, err
 	}
@@ -396,7 +399,7 @@ func (tx *Transaction) validate(base *Snapshot, subject string) error {
 		}
 		seen[f.Path] = true
 		for name := range f.PartitionValues {
-			if !contains(base.Metadata.PartitionColumns, name) {
+			if !slices.Contains(base.Metadata.PartitionColumns, name) {
 				fault(field, "the table has no partition column %q", name)
 			}
 		}
@@ -415,16 +418,14 @@ func (tx *Transaction) validate(base *Snapshot, subject string) error {
 	if tx.Metadata.ID != "" && tx.Metadata.ID != base.Metadata.ID {
 		return feature.Errorf(feature.CodeInvalidArgument, "delta.Commit", subject, "the id of a table never changes")
 	}
-	return tx.Metadata.validate("delta.Commit")
-}
-
-func contains(names []string, name string) bool {
-	for _, n := range names {
-		if n == name {
-			return true
-		}
+	if err := tx.Metadata.validate("delta.Commit"); err != nil {
+		return err
 	}
-	return false
+	if why := incompatible(&base.Metadata, tx.Metadata); why != "" && len(base.Files) > 0 {
+		return feature.Errorf(feature.CodeFailedPrecondition, "delta.Commit", subject,
+			"the table has files that the change does not fit: %s", why)
+	}
+	return nil
 }
 
 // randomID returns a random UUID (version 4): Delta's readers expect one.

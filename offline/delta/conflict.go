@@ -1,6 +1,7 @@
 package delta
 
 import (
+	"reflect"
 	"slices"
 
 	"github.com/granary-ml/granary/feature"
@@ -21,22 +22,23 @@ func (a *attempt) rebase(c *commit) error {
 		return err
 	}
 	if why := incompatible(&a.head.metadata, &m); why != "" {
-		return conflictError(c.version, "%s", why)
+		return a.conflictError(c.version, "%s", why)
 	}
 	a.head.metadata = m
 	return nil
 }
 
-func conflictError(version int64, format string, args ...any) error {
-	return feature.Errorf(feature.CodeConflict, "delta.Commit", "", "version %d landed first: "+format, append([]any{version}, args...)...)
+func (a *attempt) conflictError(version int64, format string, args ...any) error {
+	return feature.Errorf(feature.CodeConflict, "delta.Commit", a.subject, "version %d landed first: "+format, append([]any{version}, args...)...)
 }
 
 func (a *attempt) conflict(c *commit) error {
-	if c.protocol != nil {
-		return conflictError(c.version, "it changes the protocol of the table")
+	// A restore repeats the protocol, which changes nothing.
+	if c.protocol != nil && !reflect.DeepEqual(Protocol(*c.protocol), a.head.protocol) {
+		return a.conflictError(c.version, "it changes the protocol of the table")
 	}
 	if c.metaData != nil && a.metaData != nil {
-		return conflictError(c.version, "it changes the columns or settings of the table, as this one does")
+		return a.conflictError(c.version, "it changes the columns or settings of the table, as this one does")
 	}
 	for _, r := range c.removes {
 		path, err := decodePath(r.Path)
@@ -44,7 +46,7 @@ func (a *attempt) conflict(c *commit) error {
 			return err
 		}
 		if a.removed[path] {
-			return conflictError(c.version, "it removed the file %s, which this one removes", path)
+			return a.conflictError(c.version, "it removed the file %s, which this one removes", path)
 		}
 	}
 	for _, add := range c.adds {
@@ -53,7 +55,7 @@ func (a *attempt) conflict(c *commit) error {
 			return err
 		}
 		if a.added[path] || a.removed[path] {
-			return conflictError(c.version, "it wrote the file %s, which this one writes or removes", path)
+			return a.conflictError(c.version, "it wrote the file %s, which this one writes or removes", path)
 		}
 	}
 	return a.appConflict(c)
@@ -66,9 +68,9 @@ func (a *attempt) appConflict(c *commit) error {
 			continue
 		}
 		if landed := c.txns[i].Version; app.Version == OwnVersion || landed >= app.Version {
-			return landedBefore("", app.ID, landed)
+			return landedBefore(a.subject, app.ID, landed)
 		}
-		return conflictError(c.version, "it moved application %q from below this one", app.ID)
+		return a.conflictError(c.version, "it moved application %q from below this one", app.ID)
 	}
 	return nil
 }

@@ -50,8 +50,8 @@ func newState(subject string) *state {
 func (s *state) snapshot() *Snapshot {
 	return &Snapshot{
 		Version: s.version, Time: s.time, Metadata: s.metadata, Protocol: s.protocol,
-		Files:  s.files[:len(s.files):len(s.files)],
-		latest: s.latest, apps: s.apps, removed: s.removed[:len(s.removed):len(s.removed)],
+		Files:  slices.Clip(s.files),
+		latest: s.latest, apps: s.apps, removed: slices.Clip(s.removed),
 	}
 }
 
@@ -107,7 +107,8 @@ func (s *state) describe(c *commit) (Protocol, Metadata, map[string]feature.Type
 		return protocol, metadata, nil, feature.Errorf(feature.CodeDataLoss, "delta.read", s.subject,
 			"version %d leaves the table without a protocol or a schema", c.version)
 	}
-	return protocol, metadata, types, protocol.checkRead(s.subject, &metadata)
+	err := protocol.checkRead(s.subject, &metadata)
+	return protocol, metadata, types, err
 }
 
 // drop takes out the files that are removed, or added anew. It copies, since
@@ -238,7 +239,7 @@ func (x *appIndex) put(commit int64, t txnAction) {
 		entries, _ = old.([]appEntry)
 	}
 	// A full slice: readers hold the old one.
-	entries = append(entries[:len(entries):len(entries)], appEntry{commit: commit, version: t.Version, updated: t.LastUpdated})
+	entries = append(slices.Clip(entries), appEntry{commit: commit, version: t.Version, updated: t.LastUpdated})
 	x.m.Store(t.AppID, entries)
 }
 

@@ -24,7 +24,7 @@ type statsJSON struct {
 // are left out where JSON or the protocol has no way to say them: bytes, bools,
 // lists, floats that are not finite, and timestamps whose millisecond above lies
 // beyond the year 9999.
-func encodeStats(s Stats) (*string, error) {
+func encodeStats(s *Stats) (*string, error) {
 	out := statsJSON{
 		MinValues: map[string]jsontext.Value{}, MaxValues: map[string]jsontext.Value{}, NullCount: map[string]jsontext.Value{},
 	}
@@ -34,7 +34,8 @@ func encodeStats(s Stats) (*string, error) {
 	if s.Rows >= 0 {
 		out.NumRecords = &s.Rows
 	}
-	for name, c := range s.Columns {
+	for name := range s.Columns {
+		c := s.Columns[name]
 		if v := lowerBound(c.Min); v != nil {
 			out.MinValues[name] = v
 		}

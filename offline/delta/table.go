@@ -4,7 +4,7 @@ import (
 	"github.com/granary-ml/granary/feature"
 )
 
-// OwnVersion, as the Version of an AppTransaction, stands for the version that
+// OwnVersion stands, as the Version of an AppTransaction, for the version that
 // the commit itself gets.
 const OwnVersion int64 = -1
 
