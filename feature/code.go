@@ -60,7 +60,7 @@ func (c Code) HTTPStatus() int {
 func ParseCode(name string) (Code, bool) {
 	for c, n := range codeNames {
 		if n == name {
-			return Code(c), true //nolint:gosec // an index of the table above
+			return Code(c), true
 		}
 	}
 	return CodeInternal, false

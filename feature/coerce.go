@@ -53,7 +53,7 @@ func parseBool(text string) (Value, error) {
 func parseIntValue(t Type, text string) (Value, error) {
 	if t.Kind == KindInt32 {
 		v, err := ParseInt(text, 32)
-		return Int32Value(int32(v)), err
+		return Int32Value(int32(v)), err //nolint:gosec // read as 32 bits
 	}
 	v, err := ParseInt(text, 64)
 	return Int64Value(v), err

@@ -91,8 +91,7 @@ func CodeOf(err error) Code {
 
 // FaultsOf returns the faults of the first *Error in err's tree.
 func FaultsOf(err error) []Fault {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Faults
 	}
 	return nil

@@ -21,7 +21,7 @@ func AppendKey(dst []byte, v Value) []byte {
 	case KindBool:
 		return keyenc.AppendBool(dst, v.Bool())
 	case KindInt32:
-		return keyenc.AppendInt32(dst, int32(v.Int()))
+		return keyenc.AppendInt32(dst, int32(v.Int())) //nolint:gosec // an int32 by its type
 	case KindInt64, KindTimestamp:
 		return keyenc.AppendInt64(dst, v.Int())
 	case KindString, KindBytes:
@@ -32,7 +32,8 @@ func AppendKey(dst []byte, v Value) []byte {
 }
 
 // MakeEntityKey encodes values, which stand in the order of keys. It refuses a
-// null, a value of another type and a key that is too large.
+// null, a value of another type, text that is not UTF-8, and a key that is too
+// large.
 func MakeEntityKey(keys []JoinKey, values []Value) (EntityKey, error) {
 	if len(keys) != len(values) {
 		return "", fmt.Errorf("%d key values where %d are expected", len(values), len(keys))
@@ -44,6 +45,8 @@ func MakeEntityKey(keys []JoinKey, values []Value) (EntityKey, error) {
 			return "", fmt.Errorf("join key %s is null", keys[i].Name)
 		case v.typ != keys[i].Type:
 			return "", fmt.Errorf("join key %s is %s where %s is expected", keys[i].Name, v.typ, keys[i].Type)
+		case v.typ.Kind == KindString && !ValidText(v.text):
+			return "", fmt.Errorf("join key %s: %w", keys[i].Name, errUTF8)
 		}
 		buf = AppendKey(buf, v)
 	}

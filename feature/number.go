@@ -201,7 +201,7 @@ func (n number) exactBig(size int) bool {
 
 // IntFitsFloat tells whether v is a float of that many bits exactly.
 func IntFitsFloat(v int64, size int) bool {
-	u := uint64(v)
+	u := bitsOf(v)
 	if v < 0 {
 		u = -u
 	}

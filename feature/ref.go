@@ -1,6 +1,7 @@
 package feature
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -52,7 +53,7 @@ const MaxNameBytes = 128
 func CheckName(name string) error {
 	switch {
 	case name == "":
-		return fmt.Errorf("a name is missing")
+		return errors.New("a name is missing")
 	case len(name) > MaxNameBytes:
 		return fmt.Errorf("name %q has %d bytes, more than %d", clip(name), len(name), MaxNameBytes)
 	}

@@ -107,7 +107,9 @@ func ParseTimestamp(text string) (Timestamp, error) {
 	if len(norm) > 10 && norm[10] == ' ' {
 		norm = norm[:10] + "T" + norm[11:]
 	}
-	norm = strings.Replace(norm, " UTC", "Z", 1)
+	if local, ok := strings.CutSuffix(norm, " UTC"); ok {
+		norm = local + "Z"
+	}
 	for _, layout := range timestampLayouts {
 		t, err := time.ParseInLocation(layout, norm, time.UTC)
 		if err != nil {

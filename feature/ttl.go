@@ -38,17 +38,13 @@ func (ttl TTL) String() string {
 		b.WriteByte('-')
 		d = -d
 	}
-	if days := d / day; days > 0 {
-		fmt.Fprintf(&b, "%dd", days)
-		d -= days * day
-	}
 	for _, u := range [...]struct {
 		name string
 		unit time.Duration
-	}{{"h", time.Hour}, {"m", time.Minute}} {
-		if n := d / u.unit; n > 0 {
+	}{{"d", day}, {"h", time.Hour}, {"m", time.Minute}} {
+		if n := int64(d / u.unit); n > 0 {
 			fmt.Fprintf(&b, "%d%s", n, u.name)
-			d -= n * u.unit
+			d %= u.unit
 		}
 	}
 	if d > 0 {
@@ -76,24 +72,28 @@ func ParseTTL(text string) (TTL, error) {
 		return 0, fmt.Errorf("%q is not a TTL: %s (expected a duration such as 90m, 6h or 7d, or 0 for none)", clip(text), why)
 	}
 	rest, total := text, time.Duration(0)
+	switch {
+	case text == "":
+		return bad("it is empty")
+	case strings.ContainsAny(text, "+-"):
+		return bad("it has a sign")
+	}
 	if digits, after, ok := strings.Cut(text, "d"); ok {
 		n, err := strconv.ParseInt(digits, 10, 64)
-		if err != nil || n < 0 || n > int64(math.MaxInt64/day) {
+		if err != nil || n > int64(math.MaxInt64/day) {
 			return bad("the number of days cannot be read")
 		}
-		rest, total = after, time.Duration(n)*day
+		rest, total = after, time.Duration(n*int64(day))
 	}
 	if rest != "" {
 		d, err := time.ParseDuration(rest)
 		if err != nil {
 			return bad("it cannot be read")
 		}
-		total += d
-	} else if total == 0 && text == "" {
-		return bad("it is empty")
+		total += d // both are at most the largest duration: too much is negative
 	}
 	if total < 0 {
-		return bad("it is negative or too long")
+		return bad("it is too long")
 	}
 	if total%time.Microsecond != 0 {
 		return bad("it is finer than a microsecond")

@@ -95,35 +95,44 @@ func (t *Type) UnmarshalText(text []byte) error {
 	return err
 }
 
-// ParseType reads the text of a type; blanks inside are ignored.
+// ParseType reads the text of a type; blanks may stand beside "<", ",", ">".
 func ParseType(text string) (Type, error) {
 	bad := fmt.Errorf("%q is not a type (expected %s, list<…> of one, or vector<float32,N>)",
 		clip(text), strings.Join(kindNames[1:], ", "))
-	s := strings.ReplaceAll(text, " ", "")
-	if inner, ok := strings.CutPrefix(s, "list<"); ok {
-		kind := kindOf(strings.TrimSuffix(inner, ">"))
-		if kind == KindInvalid || !strings.HasSuffix(inner, ">") {
-			return Type{}, bad
+	outer, inner, nested := strings.Cut(text, "<")
+	outer = strings.Trim(outer, " ")
+	if !nested {
+		if kind := kindOf(outer); kind != KindInvalid {
+			return Type{Kind: kind}, nil
 		}
-		return Type{Kind: kind, List: true}, nil
+		return Type{}, bad
 	}
-	if inner, ok := strings.CutPrefix(s, "vector<float32,"); ok {
-		dim, err := strconv.ParseUint(strings.TrimSuffix(inner, ">"), 10, 32)
-		if err != nil || dim == 0 || dim > MaxVectorDim || !strings.HasSuffix(inner, ">") {
-			return Type{}, fmt.Errorf("%q is not a vector type (expected vector<float32,N> with N from 1 to %d)", clip(text), MaxVectorDim)
+	inner, closed := strings.CutSuffix(strings.TrimRight(inner, " "), ">")
+	switch {
+	case closed && outer == "list":
+		if kind := kindOf(strings.Trim(inner, " ")); kind != KindInvalid {
+			return Type{Kind: kind, List: true}, nil
 		}
-		return Vector(uint32(dim)), nil
-	}
-	if kind := kindOf(s); kind != KindInvalid {
-		return Type{Kind: kind}, nil
+	case closed && outer == "vector":
+		if t, ok := parseVector(inner); ok {
+			return t, nil
+		}
+		return Type{}, fmt.Errorf("%q is not a vector type (expected vector<float32,N> with N from 1 to %d)", clip(text), MaxVectorDim)
 	}
 	return Type{}, bad
+}
+
+func parseVector(inner string) (Type, bool) {
+	kind, digits, _ := strings.Cut(inner, ",")
+	dim, err := strconv.ParseUint(strings.Trim(digits, " "), 10, 32)
+	ok := err == nil && dim > 0 && dim <= MaxVectorDim && strings.Trim(kind, " ") == Float32.String()
+	return Vector(uint32(dim)), ok
 }
 
 func kindOf(name string) Kind {
 	for k, n := range kindNames {
 		if k > 0 && n == name {
-			return Kind(k) //nolint:gosec // an index of the table above
+			return Kind(k)
 		}
 	}
 	return KindInvalid
@@ -131,5 +140,13 @@ func kindOf(name string) Kind {
 
 // CanBeKey tells whether a join key may have the type.
 func (t Type) CanBeKey() bool {
-	return t.IsScalar() && t.Kind != KindFloat32 && t.Kind != KindFloat64 && t.Kind != KindInvalid
+	if !t.IsScalar() {
+		return false
+	}
+	switch t.Kind {
+	case KindBool, KindInt32, KindInt64, KindString, KindBytes, KindTimestamp:
+		return true
+	case KindInvalid, KindFloat32, KindFloat64:
+	}
+	return false
 }

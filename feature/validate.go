@@ -2,7 +2,10 @@ package feature
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -26,6 +29,22 @@ type validator struct {
 
 func (v *validator) fault(field, format string, args ...any) {
 	v.faults = append(v.faults, Fault{Field: field, Detail: fmt.Sprintf(format, args...)})
+}
+
+// about checks the texts that every definition has.
+func (v *validator) about(field, description, owner string, tags map[string]string) {
+	v.text(field+".description", description)
+	v.text(field+".owner", owner)
+	for _, key := range slices.Sorted(maps.Keys(tags)) {
+		v.text(field+".tags", key)
+		v.text(field+".tags["+key+"]", tags[key])
+	}
+}
+
+func (v *validator) text(field string, texts ...string) {
+	if slices.ContainsFunc(texts, func(s string) bool { return !ValidText(s) }) {
+		v.fault(strings.ToValidUTF8(field, "\uFFFD"), "%v", errUTF8)
+	}
 }
 
 // scope is a set of names that must not differ only by case.
@@ -55,6 +74,7 @@ func (v *validator) entityDefs(entities []Entity) {
 		e := &entities[i]
 		field := "entities[" + e.Name + "]"
 		v.name(names, field+".name", "entity", e.Name)
+		v.about(field, e.Description, e.Owner, e.Tags)
 		v.entities[e.Name] = e
 		if len(e.JoinKeys) == 0 {
 			v.fault(field+".join_keys", "an entity needs at least one join key")
@@ -76,6 +96,8 @@ func (v *validator) sourceDefs(sources []Source) {
 		s := &sources[i]
 		field := "sources[" + s.Name + "]"
 		v.name(names, field+".name", "source", s.Name)
+		v.about(field, s.Description, s.Owner, s.Tags)
+		v.text(field+".path", s.Path)
 		v.sources[s.Name] = s
 		switch s.Format {
 		case FormatByName, FormatCSV, FormatNDJSON, FormatJSON, FormatParquet, FormatArrow:
@@ -87,6 +109,7 @@ func (v *validator) sourceDefs(sources []Source) {
 		default:
 			v.fault(field+".incomplete", "%q is not a choice (expected reject or skip)", s.Incomplete)
 		}
+		v.text(field+".csv", append([]string{s.CSV.Delimiter, s.CSV.Quote}, s.CSV.Nulls...)...)
 		v.csvOptions(field+".csv", s.CSV)
 		v.columnMap(field+".columns", s.Columns)
 	}
@@ -106,12 +129,14 @@ func (v *validator) csvOptions(field string, o CSVOptions) {
 
 func (v *validator) columnMap(field string, columns map[string]string) {
 	to := map[string]string{}
-	for from, name := range columns {
+	for _, from := range slices.Sorted(maps.Keys(columns)) {
+		v.text(field, from)
+		name := columns[from]
 		if err := CheckName(name); err != nil {
 			v.fault(field+"["+from+"]", "%v", err)
 		}
 		if other, taken := to[name]; taken {
-			v.fault(field, "columns %s and %s are both mapped to %s", min(from, other), max(from, other), name)
+			v.fault(field, "columns %s and %s are both mapped to %s", other, from, name)
 		}
 		to[name] = from
 	}
@@ -123,20 +148,27 @@ func (v *validator) viewDefs(views []View) {
 		w := &views[i]
 		field := "views[" + w.Name + "]"
 		v.name(names, field+".name", "view", w.Name)
+		v.about(field, w.Description, w.Owner, w.Tags)
 		v.views[w.Name] = w
 		if w.Source != "" && v.sources[w.Source] == nil {
 			v.fault(field+".source", "there is no source %s", w.Source)
 		}
-		if w.TTL < 0 {
-			v.fault(field+".ttl", "a TTL is not negative")
-		}
+		v.ttl(field+".ttl", w)
 		if w.Static && w.EventTimestamp != "" {
 			v.fault(field+".static", "a static view has no event timestamp column, and this one names %s", w.EventTimestamp)
 		}
-		if w.Static && w.TTL != 0 {
-			v.fault(field+".ttl", "the rows of a static view are true since the epoch: a TTL would hide them all")
-		}
 		v.viewColumns(field, w)
+	}
+}
+
+func (v *validator) ttl(field string, w *View) {
+	switch {
+	case w.TTL < 0:
+		v.fault(field, "a TTL is not negative")
+	case time.Duration(w.TTL)%time.Microsecond != 0:
+		v.fault(field, "a TTL is not finer than a microsecond")
+	case w.Static && w.TTL != 0:
+		v.fault(field, "the rows of a static view are true since the epoch: a TTL would hide them all")
 	}
 }
 
@@ -166,6 +198,7 @@ func (v *validator) viewColumns(field string, w *View) {
 		at := field + ".features[" + f.Name + "]"
 		v.name(columns, at+".name", "column", f.Name)
 		v.featureType(at+".type", f.Type)
+		v.about(at, f.Description, "", f.Tags)
 	}
 }
 
@@ -184,6 +217,7 @@ func (v *validator) serviceDefs(services []Service) {
 		s := &services[i]
 		field := "services[" + s.Name + "]"
 		v.name(names, field+".name", "service", s.Name)
+		v.about(field, s.Description, s.Owner, s.Tags)
 		if len(s.Features) == 0 {
 			v.fault(field+".features", "a service needs at least one feature")
 		}

@@ -28,11 +28,19 @@ func BoolValue(v bool) Value {
 	return out
 }
 
+// bitsOf, intOf and float32Of go between numbers and the bits that a Value
+// keeps; nothing is lost either way.
+func bitsOf(v int64) uint64 { return uint64(v) } //nolint:gosec // the bits are meant
+
+func intOf(bits uint64) int64 { return int64(bits) } //nolint:gosec // the bits are meant
+
+func float32Of(bits uint64) float32 { return math.Float32frombits(uint32(bits)) } //nolint:gosec // the upper half is zero
+
 // Int32Value returns an int32.
-func Int32Value(v int32) Value { return Value{typ: Int32, set: true, num: uint64(int64(v))} }
+func Int32Value(v int32) Value { return Value{typ: Int32, set: true, num: bitsOf(int64(v))} }
 
 // Int64Value returns an int64.
-func Int64Value(v int64) Value { return Value{typ: Int64, set: true, num: uint64(v)} }
+func Int64Value(v int64) Value { return Value{typ: Int64, set: true, num: bitsOf(v)} }
 
 // Float32Value returns a float32.
 func Float32Value(v float32) Value {
@@ -49,7 +57,9 @@ func StringValue(v string) Value { return Value{typ: String, set: true, text: v}
 func BytesValue(v []byte) Value { return Value{typ: Bytes, set: true, text: string(v)} }
 
 // TimestampValue returns a timestamp.
-func TimestampValue(v Timestamp) Value { return Value{typ: TimestampType, set: true, num: uint64(v)} }
+func TimestampValue(v Timestamp) Value {
+	return Value{typ: TimestampType, set: true, num: bitsOf(int64(v))}
+}
 
 // ListValue returns a list or vector of type t; the elements have type t.Elem().
 func ListValue(t Type, elems []Value) Value { return Value{typ: t, set: true, elems: elems} }
@@ -60,7 +70,7 @@ func VectorValue(v []float32) Value {
 	for i, f := range v {
 		elems[i] = Float32Value(f)
 	}
-	return ListValue(Vector(uint32(len(v))), elems)
+	return ListValue(Vector(uint32(len(v))), elems) //nolint:gosec // MaxVectorDim is far below
 }
 
 // Type returns the type.
@@ -73,24 +83,24 @@ func (v Value) IsNull() bool { return !v.set }
 func (v Value) Bool() bool { return v.num != 0 }
 
 // Int returns the value of an int32 or int64.
-func (v Value) Int() int64 { return int64(v.num) }
+func (v Value) Int() int64 { return intOf(v.num) }
 
 // Float returns the value of a float64, or of a float32 widened.
 func (v Value) Float() float64 {
 	if v.typ.Kind == KindFloat32 {
-		return float64(math.Float32frombits(uint32(v.num)))
+		return float64(v.Float32())
 	}
 	return math.Float64frombits(v.num)
 }
 
 // Float32 returns the value of a float32.
-func (v Value) Float32() float32 { return math.Float32frombits(uint32(v.num)) }
+func (v Value) Float32() float32 { return float32Of(v.num) }
 
 // Text returns the value of a string, or of bytes as a string of bytes.
 func (v Value) Text() string { return v.text }
 
 // Timestamp returns the value of a timestamp.
-func (v Value) Timestamp() Timestamp { return Timestamp(v.num) }
+func (v Value) Timestamp() Timestamp { return Timestamp(intOf(v.num)) }
 
 // Elems returns the elements of a list or vector; they must not be changed.
 func (v Value) Elems() []Value { return v.elems }
@@ -118,7 +128,7 @@ func (v Value) Compare(w Value) int {
 	case v.typ.Kind == KindString || v.typ.Kind == KindBytes:
 		return strings.Compare(v.text, w.text)
 	}
-	a, b := int64(v.num), int64(w.num)
+	a, b := v.Int(), w.Int()
 	switch {
 	case a < b:
 		return -1
