@@ -38,12 +38,12 @@ func AppendBool(dst []byte, v bool) []byte {
 
 // AppendInt32 appends v to dst.
 func AppendInt32(dst []byte, v int32) []byte {
-	return binary.BigEndian.AppendUint32(dst, uint32(v)^1<<31)
+	return binary.BigEndian.AppendUint32(dst, uint32(v)^1<<31) //nolint:gosec // the bits are meant
 }
 
 // AppendInt64 appends v to dst.
 func AppendInt64(dst []byte, v int64) []byte {
-	return binary.BigEndian.AppendUint64(dst, uint64(v)^1<<63)
+	return binary.BigEndian.AppendUint64(dst, uint64(v)^1<<63) //nolint:gosec // the bits are meant
 }
 
 // AppendBytes appends v, which may hold any bytes, to dst.
@@ -70,7 +70,7 @@ func Int32(src []byte) (v int32, rest []byte, err error) {
 	if len(src) < 4 {
 		return 0, nil, ErrCorrupt
 	}
-	return int32(binary.BigEndian.Uint32(src) ^ 1<<31), src[4:], nil
+	return int32(binary.BigEndian.Uint32(src) ^ 1<<31), src[4:], nil //nolint:gosec // the bits are meant
 }
 
 // Int64 decodes an int64 and returns the rest of src.
@@ -78,7 +78,7 @@ func Int64(src []byte) (v int64, rest []byte, err error) {
 	if len(src) < 8 {
 		return 0, nil, ErrCorrupt
 	}
-	return int64(binary.BigEndian.Uint64(src) ^ 1<<63), src[8:], nil
+	return int64(binary.BigEndian.Uint64(src) ^ 1<<63), src[8:], nil //nolint:gosec // the bits are meant
 }
 
 // Bytes decodes a byte string into memory of its own and returns the rest of
