@@ -3,7 +3,7 @@
 package clock
 
 import (
-	"sync/atomic"
+	"sync"
 	"time"
 )
 
@@ -20,7 +20,10 @@ type Real struct{}
 func (Real) Now() time.Time { return time.Now() }
 
 // Manual is a clock that stands still until it is set; for tests and replays.
-type Manual struct{ nanos atomic.Int64 }
+type Manual struct {
+	mu  sync.Mutex
+	now time.Time
+}
 
 // NewManual returns a clock that stands at t.
 func NewManual(t time.Time) *Manual {
@@ -29,11 +32,23 @@ func NewManual(t time.Time) *Manual {
 	return m
 }
 
-// Now returns the instant that was set last.
-func (m *Manual) Now() time.Time { return time.Unix(0, m.nanos.Load()).UTC() }
+// Now returns the instant that was set last, in UTC.
+func (m *Manual) Now() time.Time {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.now
+}
 
-// Set moves the clock to t, forwards or backwards.
-func (m *Manual) Set(t time.Time) { m.nanos.Store(t.UnixNano()) }
+// Set moves the clock to t, forwards or backwards; any year will do.
+func (m *Manual) Set(t time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.now = t.Round(0).UTC() // without the monotonic reading
+}
 
 // Advance moves the clock by d.
-func (m *Manual) Advance(d time.Duration) { m.nanos.Add(int64(d)) }
+func (m *Manual) Advance(d time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.now = m.now.Add(d)
+}
