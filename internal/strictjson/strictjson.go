@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -36,9 +37,9 @@ func wrap(err error) error {
 	case feature.CodeOf(err) != feature.CodeInternal:
 		return err
 	case errors.As(err, &syntactic):
-		return fault(string(syntactic.JSONPointer), fmt.Sprintf("not valid JSON at byte %d: %v", syntactic.ByteOffset, syntactic.Err))
+		return fault(syntactic.JSONPointer, fmt.Sprintf("not valid JSON at byte %d: %v", syntactic.ByteOffset, syntactic.Err))
 	case errors.As(err, &semantic):
-		return fault(string(semantic.JSONPointer), semanticDetail(semantic))
+		return fault(semantic.JSONPointer, semanticDetail(semantic))
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return fault("", "not valid JSON: it ends too early")
 	}
@@ -46,18 +47,42 @@ func wrap(err error) error {
 }
 
 func semanticDetail(err *json.SemanticError) string {
-	if err.Err != nil {
-		if errors.Is(err.Err, json.ErrUnknownName) {
-			return "no such member"
-		}
-		return err.Err.Error()
+	switch {
+	case err.Err == nil:
+		return kindName(err.JSONKind) + " does not belong here"
+	case errors.Is(err.Err, json.ErrUnknownName):
+		return "no such member"
+	case err.JSONKind == '0' && errors.Is(err.Err, strconv.ErrSyntax):
+		return "a number that is not a whole one"
 	}
-	return "a JSON " + err.JSONKind.String() + " does not belong here"
+	return err.Err.Error()
 }
 
-func fault(pointer, detail string) error {
-	field := strings.ReplaceAll(strings.TrimPrefix(pointer, "/"), "/", ".")
-	return feature.Invalid("", "body", []feature.Fault{{Field: field, Detail: detail}})
+func kindName(k jsontext.Kind) string {
+	switch k {
+	case 'n':
+		return "a null"
+	case 't', 'f':
+		return "a bool"
+	case '"':
+		return "a string"
+	case '0':
+		return "a number"
+	case '[', ']':
+		return "a JSON array"
+	case '{', '}':
+		return "a JSON object"
+	case jsontext.KindInvalid:
+	}
+	return "this value"
+}
+
+func fault(pointer jsontext.Pointer, detail string) error {
+	var names []string
+	for name := range pointer.Tokens() {
+		names = append(names, name)
+	}
+	return feature.Invalid("", "body", []feature.Fault{{Field: strings.Join(names, "."), Detail: detail}})
 }
 
 // Value reads one JSON value into a type by the rules of ingest: nothing that
@@ -81,6 +106,7 @@ func Value(t feature.Type, raw jsontext.Value) (feature.Value, error) {
 		return feature.ParseNumber(t, string(raw))
 	case '[':
 		return list(t, raw)
+	case '{', '}', ']', jsontext.KindInvalid:
 	}
 	return feature.Value{}, fmt.Errorf("a JSON object where %s is expected", t)
 }
