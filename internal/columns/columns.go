@@ -22,7 +22,7 @@ func DataType(t feature.Type) arrow.DataType {
 	case t.List:
 		return arrow.ListOfField(arrow.Field{Name: "element", Type: elem, Nullable: true})
 	case t.IsVector():
-		return arrow.FixedSizeListOfField(int32(t.Dim), arrow.Field{Name: "element", Type: elem})
+		return arrow.FixedSizeListOfField(int32(t.Dim), arrow.Field{Name: "element", Type: elem}) //nolint:gosec // at most MaxVectorDim
 	}
 	return elem
 }
@@ -76,7 +76,7 @@ func Append(b array.Builder, v feature.Value) {
 	case *array.BooleanBuilder:
 		b.Append(v.Bool())
 	case *array.Int32Builder:
-		b.Append(int32(v.Int()))
+		b.Append(int32(v.Int())) //nolint:gosec // an int32 by its type
 	case *array.Int64Builder:
 		b.Append(v.Int())
 	case *array.Float32Builder:
