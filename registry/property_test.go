@@ -268,9 +268,9 @@ func TestSpellingsProperties(t *testing.T) {
 		require.NoError(rt, strictjson.Unmarshal(raw, &fromJSON), "%s", raw)
 		require.Equal(rt, d, fromJSON, "%s", raw)
 
-		viaJSON, err := registry.MarshalYAML(fromJSON)
+		second, err := registry.MarshalYAML(fromJSON)
 		require.NoError(rt, err)
-		require.Equal(rt, string(text), string(viaJSON))
+		require.Equal(rt, string(text), string(second))
 	})
 }
 
