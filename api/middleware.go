@@ -102,10 +102,10 @@ func (s *Server) settle(r *http.Request, a *answer, err error) bool {
 		}
 		return true
 	}
-	if a.body != nil && a.body.err != nil {
+	switch {
+	case a.body != nil && a.body.err != nil:
 		err = a.body.err // what it was taken for is a consequence
-	}
-	if r.Context().Err() != nil && !errors.Is(err, context.DeadlineExceeded) {
+	case r.Context().Err() != nil && !errors.Is(err, context.DeadlineExceeded):
 		err = errors.Join(feature.Errorf(feature.CodeCanceled, "", "", "the client went away"), err)
 	}
 	whole := a.status == 0
