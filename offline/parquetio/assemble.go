@@ -198,7 +198,7 @@ func convert(n *node, b *leafBatch) (arrow.ArrayData, error) {
 		return array.NewData(n.typ, b.slots, []*memory.Buffer{nil}, nil, b.slots, 0), nil
 	}
 	if b.nulls > 0 && !n.nullable {
-		return nil, fmt.Errorf("%d nulls where there are none by its Arrow schema", b.nulls)
+		return nil, fmt.Errorf("%d nulls where its Arrow schema has none", b.nulls)
 	}
 	valid := bitmap(b.valid, b.nulls)
 	w := n.leaf.width()

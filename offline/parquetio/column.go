@@ -69,6 +69,7 @@ type chunkReader struct {
 	pageDefs []int16 // of a nested one, the page's
 	pageReps []int16
 	pos      int // in both
+	borrowed *bufferPair
 }
 
 // nested tells whether the levels are kept.

@@ -2,6 +2,7 @@ package parquetio
 
 import (
 	"bytes"
+	"encoding/base64"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -141,3 +142,6 @@ func fromJSON(t testing.TB, schema *arrow.Schema, rows string) arrow.Record {
 	require.NoError(t, err)
 	return rec
 }
+
+// bytesJSON is how Arrow's JSON has bytes.
+func bytesJSON(b []byte) string { return base64.StdEncoding.EncodeToString(b) }

@@ -108,7 +108,7 @@ func readRuns[T int16 | uint32](r *runReader, dst []T) error {
 	return nil
 }
 
-// readBitmap reads n values of width 1 into a bitmap from bit off on, and
+// readBitmap reads n values of width 1 into a cleared bitmap from bit off on, and
 // returns how many were 1. It is how the levels of a flat column are read: a
 // literal run is the bitmap already.
 func (r *runReader) readBitmap(dst []byte, off, n int) (ones int, err error) {
@@ -121,18 +121,36 @@ func (r *runReader) readBitmap(dst []byte, off, n int) (ones int, err error) {
 		}
 		k := min(r.left, n)
 		if r.literal {
-			bitutil.CopyBitmap(r.packed, r.bit, k, dst, off)
-			ones += bitutil.CountSetBits(dst, off, k)
+			ones += copyBits(dst, off, r.packed, r.bit, k)
 			r.bit += k
-		} else {
-			bitutil.SetBitsTo(dst, int64(off), int64(k), r.value&1 == 1)
-			ones += k * int(r.value&1)
+		} else if r.value == 1 {
+			bitutil.SetBitsTo(dst, int64(off), int64(k), true)
+			ones += k
 		}
 		r.left -= k
 		off += k
 		n -= k
 	}
 	return ones, nil
+}
+
+// copyBits copies n bits into cleared ones, and counts those that are set. Where
+// nulls are strewn about, runs are short: this is called for every few values.
+func copyBits(dst []byte, off int, src []byte, from, n int) (ones int) {
+	for n > 0 {
+		k := min(n, 56) // with any shift, no more than 64
+		v := load(src, from>>3) >> (from & 7) & (1<<k - 1)
+		ones += bits.OnesCount64(v)
+		at := off >> 3
+		for v <<= off & 7; v != 0; v >>= 8 {
+			dst[at] |= byte(v)
+			at++
+		}
+		off += k
+		from += k
+		n -= k
+	}
+	return ones
 }
 
 // levelWidth is the number of bits of a level.

@@ -112,6 +112,7 @@ type window struct {
 	off, end int64  // what is not yet read
 	buf      []byte // what is read and not yet taken
 	block    int
+	spare    []byte // to read into, if it is large enough
 }
 
 // fill makes at least n bytes available, or all that are left.
@@ -120,8 +121,13 @@ func (w *window) fill(n int) error {
 		return nil
 	}
 	want := int(min(int64(max(n, w.block)), int64(len(w.buf))+w.end-w.off))
-	// What was taken may still be in use, so the buffer is not reused.
-	buf := make([]byte, want)
+	// What was taken may still be in use, so nothing is read into it again.
+	var buf []byte
+	if cap(w.spare) >= want {
+		buf, w.spare = w.spare[:want], nil
+	} else {
+		buf = make([]byte, want)
+	}
 	have := copy(buf, w.buf)
 	if err := readFull(w.src, buf[have:], w.off); err != nil {
 		return err

@@ -26,6 +26,7 @@ type File struct {
 	leaves  []*leaf
 	schema  *arrow.Schema
 	unpack  unpacker
+	buffers buffers
 }
 
 // Open reads the footer of a file of size bytes; name is for messages. Bytes

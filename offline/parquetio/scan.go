@@ -230,21 +230,59 @@ func (s *scan) next(ctx context.Context, n int, last bool) (arrow.Record, error)
 // fill decodes exactly n rows of a leaf.
 func (s *scan) fill(ctx context.Context, r *chunkReader, b *leafBatch, n int, last bool) error {
 	err := guard(func() error {
+		s.f.buffers.get(r)
 		if err := r.read(ctx, b, n); err != nil {
 			return err
 		}
 		if b.records != n {
 			return fmt.Errorf("it has %d rows less than the footer says", n-b.records)
 		}
-		if last {
-			return r.finish(ctx)
+		if !last {
+			return nil
 		}
-		return nil
+		defer s.f.buffers.put(r)
+		return r.finish(ctx)
 	})
 	if err != nil {
 		return s.fault(r.leaf, err)
 	}
 	return nil
+}
+
+// buffers keeps the two buffers of a chunk, packed and unpacked, for the next
+// one. The values are copied out of them, and to make them anew costs as much as
+// to read into them.
+type buffers struct{ pool sync.Pool }
+
+type bufferPair struct{ packed, unpacked []byte }
+
+// get lends buffers to a reader that has none yet.
+func (b *buffers) get(r *chunkReader) {
+	if r.borrowed != nil {
+		return
+	}
+	pair, ok := b.pool.Get().(*bufferPair)
+	if !ok {
+		pair = &bufferPair{}
+	}
+	r.borrowed = pair
+	r.pages.reuse = pair.unpacked
+	if r.pages.win.block == math.MaxInt {
+		// Only where the whole chunk is read at once is the buffer not
+		// replaced while it is in use.
+		size := int(r.pages.win.end - r.pages.win.off)
+		if cap(pair.packed) < size {
+			pair.packed = make([]byte, size)
+		}
+		r.pages.win.spare = pair.packed
+	}
+}
+
+// put takes the buffers of a reader back when it is at its end.
+func (b *buffers) put(r *chunkReader) {
+	r.borrowed.unpacked = r.pages.reuse
+	b.pool.Put(r.borrowed)
+	r.pages, r.dict, r.dec = pageReader{}, nil, nil
 }
 
 // parallel runs f for 0 to n-1 on the workers and waits for all. It returns the

@@ -1,14 +1,10 @@
 package parquetio
 
 import (
-	"bytes"
-	"encoding/base64"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/apache/arrow/go/v17/arrow"
-	"github.com/apache/arrow/go/v17/arrow/ipc"
 )
 
 // logicalKind is what values mean, from the logical type or its predecessor, the
@@ -408,63 +404,4 @@ func (b *schemaBuilder) leaf(e *schemaElement, at levels, nullable bool) *node {
 	n.typ, l.reason = leafType(l)
 	l.node = n
 	return n
-}
-
-// applyHint takes over what an Arrow schema in the footer says and Parquet
-// cannot: that a list has a fixed size, durations, and the metadata of a field.
-// Whatever does not fit the stored column is left out.
-func (n *node) applyHint(hint arrow.Field) {
-	n.metadata = hint.Metadata
-	switch t := hint.Type.(type) {
-	case *arrow.FixedSizeListType:
-		if n.kind == listNode && n.typ.ID() == arrow.LIST && t.Len() > 0 {
-			// The Arrow module stores elements that are never null as if
-			// they could be; assembling holds them to it.
-			n.children[0].nullable = n.children[0].nullable && t.ElemField().Nullable
-			n.children[0].applyHint(t.ElemField())
-			n.size = t.Len()
-			n.typ = arrow.FixedSizeListOfField(n.size, n.children[0].field())
-		}
-	case *arrow.ListType:
-		if n.kind == listNode && n.typ.ID() == arrow.LIST {
-			n.children[0].applyHint(t.ElemField())
-			n.typ = arrow.ListOfField(n.children[0].field())
-		}
-	case *arrow.StructType:
-		if n.kind != structNode || len(n.children) != t.NumFields() {
-			return
-		}
-		fields := make([]arrow.Field, len(n.children))
-		for i, c := range n.children {
-			c.applyHint(t.Field(i))
-			fields[i] = c.field()
-		}
-		n.typ = arrow.StructOf(fields...)
-	case *arrow.DurationType:
-		if n.kind == leafNode && n.typ.ID() == arrow.INT64 {
-			n.typ = t
-		}
-	}
-}
-
-// applyHints applies the Arrow schema of the footer, if there is one that fits.
-func applyHints(columns []*node, encoded string) {
-	encoded = strings.TrimRight(encoded, "=")
-	raw, err := base64.RawStdEncoding.DecodeString(encoded)
-	if err != nil || len(raw) == 0 {
-		return
-	}
-	r, err := ipc.NewReader(bytes.NewReader(raw))
-	if err != nil {
-		return
-	}
-	defer r.Release()
-	if r.Schema().NumFields() != len(columns) {
-		return
-	}
-	for i, hint := range r.Schema().Fields() {
-		if hint.Name == columns[i].name {
-			columns[i].applyHint(hint)
-		}
-	}
 }
