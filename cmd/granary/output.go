@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -50,13 +51,18 @@ func (s *sticky) Write(p []byte) (int, error) {
 
 // printTable prints rows of cells, aligned; the first row is the head.
 func printTable(w io.Writer, rows [][]string) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	var out bytes.Buffer
+	t := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
-		if _, err := fmt.Fprintln(t, strings.Join(row, "\t")); err != nil {
+		_, _ = fmt.Fprintln(t, strings.Join(row, "\t")) // into memory
+	}
+	_ = t.Flush()
+	for line := range strings.Lines(out.String()) {
+		if _, err := io.WriteString(w, strings.TrimRight(line, " \n")+"\n"); err != nil {
 			return err
 		}
 	}
-	return t.Flush()
+	return nil
 }
 
 // count writes a number with commas between the thousands.

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,7 +17,7 @@ import (
 type definitionFlags struct {
 	files  []string
 	prune  bool
-	expect int64
+	expect revisionFlag
 	asJSON bool
 }
 
@@ -23,9 +25,37 @@ func (f *definitionFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVarP(&f.files, "file", "f", nil,
 		"file or folder of definitions in YAML or JSON; may be given more than once (default those of the configuration)")
 	cmd.Flags().BoolVar(&f.prune, "prune", false, "delete what the definitions do not hold (default false)")
-	cmd.Flags().Int64Var(&f.expect, "expect", -1, "refuse unless this is the current revision (default whatever is)")
+	f.expect.add(cmd)
 	jsonFlag(cmd, &f.asJSON)
 }
+
+// revisionFlag is the revision that a change is made against, or none.
+type revisionFlag struct{ revision *int64 }
+
+func (f *revisionFlag) add(cmd *cobra.Command) {
+	cmd.Flags().Var(f, "expect", "refuse unless this is the current revision (default whatever is)")
+}
+
+// String implements pflag.Value.
+func (f *revisionFlag) String() string {
+	if f.revision == nil {
+		return ""
+	}
+	return strconv.FormatInt(*f.revision, 10)
+}
+
+// Set implements pflag.Value.
+func (f *revisionFlag) Set(text string) error {
+	v, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || v < 0 {
+		return errors.New("expected a revision, which is a whole number")
+	}
+	f.revision = &v
+	return nil
+}
+
+// Type implements pflag.Value.
+func (f *revisionFlag) Type() string { return "revision" }
 
 // request reads the definitions.
 func (f *definitionFlags) request(a *app) (wire.ApplyRequest, error) {
@@ -41,11 +71,7 @@ func (f *definitionFlags) request(a *app) (wire.ApplyRequest, error) {
 		return wire.ApplyRequest{}, feature.Errorf(feature.CodeInvalidArgument, "", strings.Join(paths, ", "),
 			"the definitions are those of project %s, and the project is %s (give --project, or set it in the configuration)", project, a.config.Project)
 	}
-	req := wire.ApplyRequest{Definitions: d, Prune: f.prune}
-	if f.expect >= 0 {
-		req.Expected = &f.expect
-	}
-	return req, nil
+	return wire.ApplyRequest{Definitions: d, Prune: f.prune, Expected: f.expect.revision}, nil
 }
 
 func newPlan(a *app) *cobra.Command {

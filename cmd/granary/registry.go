@@ -214,7 +214,7 @@ func changesText(changes []wire.Change) string {
 }
 
 func newRegistryRollback(a *app) *cobra.Command {
-	var expect int64
+	var expect revisionFlag
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "rollback REVISION",
@@ -226,10 +226,7 @@ func newRegistryRollback(a *app) *cobra.Command {
 			if err != nil || revision < 0 {
 				return usagef("%q is not a revision (expected a whole number)", args[0])
 			}
-			req := wire.RollbackRequest{Revision: revision}
-			if expect >= 0 {
-				req.Expected = &expect
-			}
+			req := wire.RollbackRequest{Revision: revision, Expected: expect.revision}
 			return a.withBackend(cmd.Context(), func(ctx context.Context, b backend) error {
 				plan, err := b.Rollback(ctx, req)
 				if err != nil {
@@ -239,13 +236,13 @@ func newRegistryRollback(a *app) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().Int64Var(&expect, "expect", -1, "refuse unless this is the current revision (default whatever is)")
+	expect.add(cmd)
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }
 
 func newRegistryDelete(a *app) *cobra.Command {
-	var expect int64
+	var expect revisionFlag
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "delete KIND NAME",
@@ -255,12 +252,8 @@ something refers to it. With a view its online rows go at once; its table stays
 in the storage, and a view that is made again under the name starts empty.`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var expected *int64
-			if expect >= 0 {
-				expected = &expect
-			}
 			return a.withBackend(cmd.Context(), func(ctx context.Context, b backend) error {
-				plan, err := b.Delete(ctx, args[0], args[1], expected)
+				plan, err := b.Delete(ctx, args[0], args[1], expect.revision)
 				if err != nil {
 					return err
 				}
@@ -268,7 +261,7 @@ in the storage, and a view that is made again under the name starts empty.`,
 			})
 		},
 	}
-	cmd.Flags().Int64Var(&expect, "expect", -1, "refuse unless this is the current revision (default whatever is)")
+	expect.add(cmd)
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }

@@ -70,14 +70,17 @@ func describe(err error) string {
 	if len(why) == 0 {
 		why = append(why, e.Code.String())
 	}
-	head := ""
-	if e.Subject != "" {
-		head = e.Subject + ": "
+	head := e.Subject
+	if head == "" {
+		head = e.Code.String()
 	}
-	if len(why) == 1 {
-		return head + why[0]
+	switch {
+	case len(why) > 1:
+		return head + ":\n  " + strings.Join(why, "\n  ")
+	case e.Subject == "":
+		return why[0]
 	}
-	return head + "\n  " + strings.Join(why, "\n  ")
+	return head + ": " + why[0]
 }
 
 func newRoot(a *app) *cobra.Command {

@@ -41,10 +41,10 @@ func Parse(path string, data []byte, env func(string) (string, bool)) (*Config, 
 	var doc yaml.Node
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	if err := dec.Decode(&doc); err != nil && !errors.Is(err, io.EOF) {
-		return nil, feature.Invalid("config", path, faultsOf(path, err))
+		return nil, feature.Invalid("config", "", faultsOf(path, err))
 	}
 	if err := dec.Decode(&yaml.Node{}); !errors.Is(err, io.EOF) {
-		return nil, feature.Invalid("config", path, []feature.Fault{{Field: path, Detail: "more than one document"}})
+		return nil, feature.Invalid("config", "", []feature.Fault{{Field: path, Detail: "more than one document"}})
 	}
 	x := expander{env: env, path: path, raw: map[string]string{}}
 	x.expand(&doc, "")
@@ -54,7 +54,7 @@ func Parse(path string, data []byte, env func(string) (string, bool)) (*Config, 
 	}
 	if len(faults) > 0 {
 		slices.SortStableFunc(faults, func(a, b feature.Fault) int { return lineOf(a) - lineOf(b) })
-		return nil, feature.Invalid("config", path, faults)
+		return nil, feature.Invalid("config", "", faults)
 	}
 	c.raw = x.raw
 	if err := c.Validate(); err != nil {
