@@ -19,7 +19,7 @@ import (
 // for byte those that are packed from values.
 func TestColumnsEqualLayout(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		first := drawRow(rt, t)
+		first := drawRow(t, rt)
 		rows := []drawnRow{first}
 		for range rapid.IntRange(0, 5).Draw(rt, "rows") {
 			row := drawnRow{view: first.view, event: drawTime(rt), created: drawTime(rt)}

@@ -37,7 +37,8 @@ func TestRowKey(t *testing.T) {
 		a, b := drawKey(rt), drawKey(rt)
 		view, generation, entity, ok := online.ParseRowKey(a.bytes())
 		require.True(rt, ok)
-		require.Equal(rt, a, rowKey{view, generation, entity})
+		back := rowKey{view, generation, entity}
+		require.Equal(rt, a, back)
 		order := cmp.Or(cmp.Compare(a.view, b.view), cmp.Compare(a.generation, b.generation), strings.Compare(string(a.entity), string(b.entity)))
 		require.Equal(rt, order, bytes.Compare(a.bytes(), b.bytes()))
 		for _, k := range [][]byte{a.bytes(), online.AppendMarkKey(nil, a.view)} {

@@ -16,7 +16,7 @@ import (
 // as JSON, and the same row always gives the same bytes.
 func TestLayoutRoundTrip(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		row := drawRow(rt, t)
+		row := drawRow(t, rt)
 		packed := row.pack(t)
 		require.NoError(rt, online.Check(packed))
 		require.Equal(rt, packed, row.pack(t))
@@ -39,7 +39,7 @@ func TestLayoutRoundTrip(t *testing.T) {
 // are null, and rows with more, as during an upgrade of several servers.
 func TestLayoutGrows(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		row := drawRow(rt, t)
+		row := drawRow(t, rt)
 		known := rapid.IntRange(0, len(row.values)).Draw(rt, "known")
 		older := drawnRow{view: viewOf(t, row.types()[:known]), values: row.values[:known]}
 		for slot, want := range row.values {

@@ -89,7 +89,8 @@ type drawnRow struct {
 	event, created feature.Timestamp
 }
 
-func drawRow(t *rapid.T, tb testing.TB) drawnRow {
+func drawRow(tb testing.TB, t *rapid.T) drawnRow {
+	tb.Helper()
 	types := make([]feature.Type, rapid.IntRange(0, 20).Draw(t, "slots"))
 	row := drawnRow{values: make([]feature.Value, len(types)), event: drawTime(t), created: drawTime(t)}
 	for i := range types {
@@ -118,5 +119,5 @@ func (r drawnRow) pack(tb testing.TB) []byte {
 	return packed
 }
 
-// typesOf returns the types of the slots.
+// types returns the types of the slots.
 func (r drawnRow) types() []feature.Type { return slices.Clone(r.view.SlotTypes) }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -142,7 +143,7 @@ func newest(l *online.Layout, records []arrow.Record, visit func(key, packed []b
 			if next, err = c.AppendKey(next[:0], i); err != nil {
 				return err
 			}
-			if last != nil && string(next) != string(key) {
+			if last != nil && !bytes.Equal(next, key) {
 				if err := flush(); err != nil {
 					return err
 				}
@@ -259,7 +260,7 @@ func everyRow(l *online.Layout, records []arrow.Record, visit func(key, packed [
 			if packed, err = c.AppendRow(packed[:0], i); err != nil {
 				return err
 			}
-			if err = visit(key, packed); err != nil {
+			if err := visit(key, packed); err != nil {
 				return err
 			}
 		}

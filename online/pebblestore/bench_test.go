@@ -79,7 +79,7 @@ func BenchmarkStoreRead(b *testing.B) {
 			for b.Loop() {
 				i++
 				for id := range lookups {
-					lookups[id] = online.Lookup{View: feature.ViewID(id), Keys: batches[i%len(batches)]} //nolint:gosec // five views
+					lookups[id] = online.Lookup{View: feature.ViewID(id), Keys: batches[i%len(batches)]}
 				}
 				if err := s.Read(b.Context(), lookups, &rows); err != nil {
 					b.Fatal(err)
@@ -96,7 +96,7 @@ func BenchmarkStoreWrite(b *testing.B) {
 		b.Run(fmt.Sprintf("rows=%d", n), func(b *testing.B) {
 			s, err := Open(b.TempDir(), Options{})
 			require.NoError(b, err)
-			defer s.Close()
+			defer func() { require.NoError(b, s.Close()) }()
 			v := benchView(b, 1)
 			rows := benchRows(b, v, 0, n, 1)
 			b.ReportAllocs()
