@@ -3,13 +3,13 @@ package delta_test
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/granary-ml/granary/feature"
-	"github.com/granary-ml/granary/offline/bucket"
 	"github.com/granary-ml/granary/offline/bucket/buckettest"
 	"github.com/granary-ml/granary/offline/delta"
 )
@@ -108,7 +108,7 @@ func TestCheckpointFaultsHarmNobody(t *testing.T) {
 		f := buckettest.NewFaults(openBucket(t, "mem://"), 1, fault)
 		l := table(t, f, delta.Options{CheckpointEvery: 2})
 		for i := range 5 {
-			appendFile(t, l, file(fmt.Sprint(i), 1))
+			appendFile(t, l, file(strconv.Itoa(i), 1))
 		}
 		f.RequireSurfaced(t)
 		snap, err := delta.New(f, "tables/t", delta.Options{}).Snapshot(t.Context())
@@ -151,7 +151,7 @@ func TestCrashAtEveryStep(t *testing.T) {
 			return err
 		}
 		for i := range 7 {
-			name := fmt.Sprint(i)
+			name := strconv.Itoa(i)
 			_, err := l.Commit(t.Context(), delta.Transaction{
 				Add:  []delta.File{file(name+"/a", 1), file(name+"/b", 1)},
 				Apps: []delta.AppTransaction{{ID: "job", Version: int64(i)}},
@@ -250,7 +250,7 @@ func TestOneIdempotencyKeyLandsOnce(t *testing.T) {
 	for w := range 8 {
 		wg.Go(func() {
 			v, err := delta.New(b, "tables/t", delta.Options{}).Commit(t.Context(), delta.Transaction{
-				Add:  []delta.File{file(fmt.Sprint(w), 1)},
+				Add:  []delta.File{file(strconv.Itoa(w), 1)},
 				Apps: []delta.AppTransaction{{ID: "granary.idempotency/k", Version: delta.OwnVersion}},
 			})
 			mu.Lock()
@@ -277,9 +277,12 @@ func TestReadersWhileWriting(t *testing.T) {
 			last := int64(-1)
 			for {
 				snap, err := l.Snapshot(t.Context())
-				if err != nil || snap.Version < last || len(snap.Files) != int(snap.Version) {
-					t.Errorf("version %d after %d with %d files: %v", snap.Version, last, len(snap.Files), err)
+				if err != nil {
+					t.Error(err)
 					return
+				}
+				if snap.Version < last || len(snap.Files) != int(snap.Version) {
+					t.Errorf("version %d after %d with %d files", snap.Version, last, len(snap.Files))
 				}
 				last = snap.Version
 				if v, ok := snap.App("job"); ok && v != snap.Version {
@@ -295,12 +298,10 @@ func TestReadersWhileWriting(t *testing.T) {
 	}
 	for i := range 40 {
 		_, err := l.Commit(t.Context(), delta.Transaction{
-			Add: []delta.File{file(fmt.Sprint(i), 1)}, Apps: []delta.AppTransaction{{ID: "job", Version: delta.OwnVersion}},
+			Add: []delta.File{file(strconv.Itoa(i), 1)}, Apps: []delta.AppTransaction{{ID: "job", Version: int64(i + 1)}},
 		})
 		require.NoError(t, err)
 	}
 	close(done)
 	wg.Wait()
 }
-
-var _ bucket.Bucket = (*buckettest.Faults)(nil)
