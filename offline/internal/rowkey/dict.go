@@ -65,35 +65,3 @@ func (d *Dict) Sorted() (sorted Keys, rank []int32) {
 	}
 	return sorted, rank
 }
-
-// Numbers returns for the rows of all columns, one after the other, an integer
-// each, in the order of their keys. Two rows have the same if and only if they
-// have the same key.
-func Numbers(all []Columns) []uint64 {
-	rows := 0
-	for i := range all {
-		rows += all[i].Len()
-	}
-	out := make([]uint64, 0, rows)
-	if len(all) == 0 || all[0].Exact() {
-		var prefixes []uint64
-		for i := range all {
-			prefixes = all[i].Prefixes(prefixes)
-			out = append(out, prefixes...)
-		}
-		return out
-	}
-	var dict Dict
-	var buf []byte
-	for i := range all {
-		for row := range all[i].Len() {
-			buf = all[i].Append(buf[:0], row)
-			out = append(out, uint64(dict.Add(buf))) //nolint:gosec // not negative
-		}
-	}
-	_, rank := dict.Sorted()
-	for i, n := range out {
-		out[i] = uint64(rank[n]) //nolint:gosec // not negative
-	}
-	return out
-}

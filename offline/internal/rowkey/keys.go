@@ -109,13 +109,6 @@ func (k *Keys) seek(from int, l *Keys, j int) int {
 	return lo
 }
 
-// Between tells whether a sorted list has a key from key i of bounds up to key
-// i+1, both included.
-func (k *Keys) Between(bounds *Keys, i int) bool {
-	at := k.seek(0, bounds, i)
-	return at < k.Len() && k.Compare(at, bounds, i+1) <= 0
-}
-
 // Grouped is the keys of rows: one per row if they are exact, else one per run
 // of equal rows.
 type Grouped struct {

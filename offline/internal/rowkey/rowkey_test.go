@@ -147,8 +147,8 @@ func TestOrder(t *testing.T) {
 		tb := randomTable(t, r, keys, r.IntN(60))
 		half := len(tb.encoded) / 2
 		rows := identity(len(tb.encoded))
-		numbers := rowkey.Numbers([]rowkey.Columns{tb.columns(t, rows[:half]), tb.columns(t, rows[half:])})
-		require.Equal(t, tb.order(), rowkey.Order(numbers, tb.event, tb.created))
+		numbers := rowkey.Number([]rowkey.Columns{tb.columns(t, rows[:half]), tb.columns(t, rows[half:])})
+		require.Equal(t, tb.order(), rowkey.Order(numbers.Numbers, tb.event, tb.created))
 	})
 }
 
@@ -194,24 +194,24 @@ func TestMatch(t *testing.T) {
 	})
 }
 
-func TestBetween(t *testing.T) {
-	keys := joinKeys(feature.Int64)
-	list := func(values ...int64) rowkey.Keys {
-		var all []feature.EntityKey
-		for _, v := range values {
-			k, err := feature.MakeEntityKey(keys, []feature.Value{feature.Int64Value(v)})
+func TestAnyIn(t *testing.T) {
+	for _, keys := range [][]feature.JoinKey{joinKeys(feature.Int64), joinKeys(feature.Int64, feature.String)} {
+		key := func(v int64) feature.EntityKey {
+			values := []feature.Value{feature.Int64Value(v), feature.StringValue("x")}[:len(keys)]
+			k, err := feature.MakeEntityKey(keys, values)
 			require.NoError(t, err)
-			all = append(all, k)
+			return k
 		}
-		return rowkey.MakeKeys(keys, all)
-	}
-	asked := list(-5, 10, 20)
-	for _, c := range []struct {
-		low, high int64
-		want      bool
-	}{{-9, -6, false}, {-9, -5, true}, {-4, 9, false}, {10, 11, true}, {11, 19, false}, {-100, 100, true}, {21, 30, false}} {
-		bounds := list(c.low, c.high)
-		require.Equal(t, c.want, asked.Between(&bounds, 0), "%v", c)
+		asked := rowkey.MakeKeys(keys, []feature.EntityKey{key(20), key(-5), key(10)})
+		bound := func(v int64) []byte { return feature.AppendKey(nil, feature.Int64Value(v)) }
+		for _, c := range []struct {
+			low, high int64
+			want      bool
+		}{{-9, -5, false}, {-9, -4, true}, {-4, 10, false}, {10, 11, true}, {11, 20, false}, {-100, 100, true}, {21, 30, false}} {
+			require.Equal(t, c.want, asked.AnyIn(bound(c.low), bound(c.high)), "%v", c)
+		}
+		require.True(t, asked.AnyIn(bound(20), nil))
+		require.False(t, asked.AnyIn(bound(21), nil))
 	}
 }
 

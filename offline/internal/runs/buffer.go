@@ -72,7 +72,7 @@ func (b *buffer) order(keys []feature.JoinKey) ([]gather.Ref, error) {
 		cols = append(cols, c)
 		event, created = append(event, times[0]...), append(created, times[1]...)
 	}
-	order := rowkey.Order(rowkey.Numbers(cols), event, created)
+	order := rowkey.Order(rowkey.Number(cols).Numbers, event, created)
 	all := make([]gather.Ref, 0, b.rows)
 	for source, rec := range b.records {
 		for row := range rec.NumRows() {
