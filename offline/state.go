@@ -2,8 +2,8 @@ package offline
 
 import (
 	"context"
-	"errors"
 
+	"github.com/granary-ml/granary/api/wire"
 	"github.com/granary-ml/granary/feature"
 )
 
@@ -17,6 +17,18 @@ type TableState struct {
 }
 
 // State returns the state of the table of a view.
-func (s *Store) State(_ context.Context, _ *feature.BoundView) (TableState, error) {
-	return TableState{}, errors.ErrUnsupported
+func (s *Store) State(ctx context.Context, v *feature.BoundView) (TableState, error) {
+	t, err := s.open(ctx, v, wire.AsOf{})
+	if err != nil {
+		return TableState{}, err
+	}
+	out := TableState{Version: t.version(), Files: len(t.files)}
+	if t.snap != nil {
+		out.Time = t.snap.Time
+	}
+	for _, f := range t.files {
+		out.Rows += max(f.Stats.Rows, 0)
+		out.Bytes += f.Size
+	}
+	return out, nil
 }
