@@ -12,6 +12,7 @@ import (
 	"github.com/apache/arrow/go/v17/arrow/memory"
 	"github.com/stretchr/testify/require"
 
+	"github.com/granary-ml/granary/feature"
 	"github.com/granary-ml/granary/internal/columns"
 )
 
@@ -27,24 +28,25 @@ func history(rows int) arrow.Record {
 		fields = append(fields, arrow.Field{Name: fmt.Sprintf("f%d", i), Type: arrow.PrimitiveTypes.Float64, Nullable: true})
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
+	null := feature.Null(feature.Float64)
 	b := array.NewRecordBuilder(memory.DefaultAllocator, arrow.NewSchema(fields, nil))
 	for i := range rows {
-		b.Field(0).(*array.Int64Builder).Append(int64(i / 100))
+		columns.Append(b.Field(0), feature.Int64Value(int64(i/100)))
 		at := int64(1704067200000000) + int64(i)*3_000_000 + rng.Int64N(1_000_000)
-		b.Field(1).(*array.TimestampBuilder).Append(arrow.Timestamp(at))
-		b.Field(2).(*array.TimestampBuilder).Append(arrow.Timestamp(at + rng.Int64N(600_000_000)))
+		columns.Append(b.Field(1), feature.TimestampValue(feature.Timestamp(at)))
+		columns.Append(b.Field(2), feature.TimestampValue(feature.Timestamp(at+rng.Int64N(600_000_000))))
 		for f := range 10 {
-			fb := b.Field(3 + f).(*array.Float64Builder)
+			v := null
 			switch {
 			case rng.IntN(33) == 0:
-				fb.AppendNull()
 			case f%3 == 0:
-				fb.Append(rng.Float64()*200 - 100)
+				v = feature.Float64Value(rng.Float64()*200 - 100)
 			case f%3 == 1:
-				fb.Append(float64(rng.IntN(1_000_000)) / 100)
+				v = feature.Float64Value(float64(rng.IntN(1_000_000)) / 100)
 			default:
-				fb.Append(float64(rng.IntN(1000)))
+				v = feature.Float64Value(float64(rng.IntN(1000)))
 			}
+			columns.Append(b.Field(3+f), v)
 		}
 	}
 	return b.NewRecord()

@@ -46,9 +46,10 @@ var errUnpackedSize = errors.New("page unpacks to another size than its header s
 
 // unpacker unpacks pages. It is safe for concurrent use.
 type unpacker struct {
-	once sync.Once
-	zstd *zstd.Decoder
-	err  error
+	once  sync.Once
+	zstd  *zstd.Decoder
+	err   error
+	gzips sync.Pool // of readers: their windows cost more than a small page
 }
 
 // unpack fills dst, whose length is what the page header says, and never makes
@@ -70,8 +71,12 @@ func (u *unpacker) unpack(codec codecID, dst, src []byte) error {
 	case codecZstd:
 		return u.unpackZstd(dst, src)
 	case codecGzip:
-		r, err := gzip.NewReader(bytes.NewReader(src))
-		if err != nil {
+		r, ok := u.gzips.Get().(*gzip.Reader)
+		if !ok {
+			r = new(gzip.Reader)
+		}
+		defer u.gzips.Put(r)
+		if err := r.Reset(bytes.NewReader(src)); err != nil {
 			return err
 		}
 		return fill(dst, r)

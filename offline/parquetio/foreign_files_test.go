@@ -14,10 +14,10 @@ import (
 )
 
 // foreign reads a file that testdata/make.py made.
-func foreign(t testing.TB, name string) []byte {
-	t.Helper()
+func foreign(tb testing.TB, name string) []byte {
+	tb.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", "foreign", name+".parquet"))
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return data
 }
 
@@ -171,7 +171,8 @@ func TestEmptyFiles(t *testing.T) {
 			require.NoError(t, err)
 			require.Zero(t, rec.NumRows())
 		}
-		for range f.Records(t.Context(), ScanOptions{}) {
+		for _, err := range f.Records(t.Context(), ScanOptions{}) {
+			require.NoError(t, err)
 			t.Fatal("a record of no rows")
 		}
 	}

@@ -68,7 +68,7 @@ func readForeign(t *testing.T, path string) (*arrow.Schema, []arrow.Record, erro
 	if err != nil {
 		return nil, nil, errors.Join(err, src.Close())
 	}
-	defer f.Close()
+	defer func() { require.NoError(t, f.Close()) }()
 	var records []arrow.Record
 	rows := int64(0)
 	for i := range f.RowGroups() {

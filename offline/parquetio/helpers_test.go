@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strconv"
 	"testing"
 
 	"github.com/apache/arrow/go/v17/arrow"
@@ -50,9 +51,9 @@ func randomScalar(rng *rand.Rand, k feature.Kind) feature.Value {
 	case feature.KindFloat64:
 		return feature.Float64Value(pick(rng, 0, math.Copysign(0, -1), math.NaN(), math.Inf(-1), math.MaxFloat64, rng.Float64()))
 	case feature.KindString:
-		return feature.StringValue(pick(rng, "", "a", "grüße 😀", fmt.Sprint(rng.IntN(1000))))
+		return feature.StringValue(pick(rng, "", "a", "grüße 😀", strconv.Itoa(rng.IntN(1000))))
 	case feature.KindBytes:
-		return feature.BytesValue([]byte(pick(rng, "", "\x00\xff", fmt.Sprint(rng.IntN(1000)))))
+		return feature.BytesValue([]byte(pick(rng, "", "\x00\xff", strconv.Itoa(rng.IntN(1000)))))
 	case feature.KindTimestamp:
 		return feature.TimestampValue(pick(rng, 0, -1, feature.MinTimestamp, feature.MaxTimestamp, feature.Timestamp(rng.Int64N(1e15))))
 	case feature.KindInvalid:
@@ -113,33 +114,33 @@ func requireRows(t *testing.T, want, got arrow.Record) {
 }
 
 // write makes a file of records.
-func write(t testing.TB, schema *arrow.Schema, o WriterOptions, records ...arrow.Record) ([]byte, Summary) {
-	t.Helper()
+func write(tb testing.TB, schema *arrow.Schema, o WriterOptions, records ...arrow.Record) ([]byte, Summary) {
+	tb.Helper()
 	var buf bytes.Buffer
 	w, err := NewWriter(&buf, schema, o)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	for _, rec := range records {
-		require.NoError(t, w.Write(rec))
+		require.NoError(tb, w.Write(rec))
 	}
 	sum, err := w.Close()
-	require.NoError(t, err)
-	require.EqualValues(t, buf.Len(), sum.Bytes)
+	require.NoError(tb, err)
+	require.EqualValues(tb, buf.Len(), sum.Bytes)
 	return buf.Bytes(), sum
 }
 
 // open opens bytes.
-func open(t testing.TB, data []byte) *File {
-	t.Helper()
+func open(tb testing.TB, data []byte) *File {
+	tb.Helper()
 	f, err := Open(bytes.NewReader(data), int64(len(data)), "test.parquet", ReaderOptions{})
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return f
 }
 
 // fromJSON makes a record of a schema.
-func fromJSON(t testing.TB, schema *arrow.Schema, rows string) arrow.Record {
-	t.Helper()
+func fromJSON(tb testing.TB, schema *arrow.Schema, rows string) arrow.Record {
+	tb.Helper()
 	rec, _, err := array.RecordFromJSON(memory.DefaultAllocator, schema, bytes.NewReader([]byte(rows)))
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return rec
 }
 

@@ -48,12 +48,12 @@ func (r *runReader) nextRun() error {
 			return fmt.Errorf("value %d in runs of %d bits", r.value, r.width)
 		}
 		r.buf = r.buf[size:]
-		r.left = int(count) //nolint:gosec // checked above
+		r.left = int(count)
 		return nil
 	}
 	// The last run may lack the bytes of values that do not exist.
-	size := min(int(count)*r.width, len(r.buf)) //nolint:gosec // checked above
-	r.left = int(count) * 8                     //nolint:gosec // checked above
+	size := min(int(count)*r.width, len(r.buf))
+	r.left = int(count) * 8
 	if r.width > 0 {
 		r.left = min(r.left, size*8/r.width)
 	}
@@ -78,7 +78,7 @@ func unpackBits[T int16 | uint32](dst []T, r *runReader) {
 	mask := uint64(1)<<r.width - 1
 	bit := r.bit
 	for i := range dst {
-		dst[i] = T(load(r.packed, bit>>3) >> (bit & 7) & mask) //nolint:gosec // masked to the width
+		dst[i] = T(load(r.packed, bit>>3) >> (bit & 7) & mask)
 		bit += r.width
 	}
 	r.bit = bit
@@ -97,7 +97,7 @@ func readRuns[T int16 | uint32](r *runReader, dst []T) error {
 		if r.literal {
 			unpackBits(dst[:n], r)
 		} else {
-			v := T(r.value) //nolint:gosec // at most as wide as the level
+			v := T(r.value)
 			for i := range dst[:n] {
 				dst[i] = v
 			}

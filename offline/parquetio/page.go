@@ -196,7 +196,7 @@ func (p *pageReader) next() (h pageHeader, levels, body []byte, ok bool, err err
 		if err != nil || !ok {
 			return h, nil, nil, false, err
 		}
-		if err = h.check(p.limit); err != nil {
+		if err := h.check(p.limit); err != nil {
 			return h, nil, nil, false, err
 		}
 		raw, err := p.win.take(int(h.packed))

@@ -110,9 +110,9 @@ func (e *schemaElement) meaning() logicalType {
 	case 6:
 		return logicalType{kind: logicalDate}
 	case 7, 8:
-		return logicalType{kind: logicalTime, unit: int16(c - 6), utc: true} //nolint:gosec // 1 or 2
+		return logicalType{kind: logicalTime, unit: int16(c - 6), utc: true}
 	case 9, 10:
-		return logicalType{kind: logicalTimestamp, unit: int16(c - 8), utc: true} //nolint:gosec // 1 or 2
+		return logicalType{kind: logicalTimestamp, unit: int16(c - 8), utc: true}
 	case 11, 12, 13, 14:
 		return logicalType{kind: logicalInt, width: 8 << (c - 11)}
 	case 15, 16, 17, 18:

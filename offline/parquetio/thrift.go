@@ -76,7 +76,7 @@ func (r *thriftReader) uvarint() uint64 {
 
 func (r *thriftReader) zigzag() int64 {
 	v := r.uvarint()
-	return int64(v>>1) ^ -int64(v&1) //nolint:gosec // zigzag is defined by these bits
+	return int64(v>>1) ^ -int64(v&1)
 }
 
 // next reads the head of the next field of a struct; false at its end.
@@ -144,8 +144,8 @@ func (r *thriftReader) bytes() []byte {
 		r.fail(errThriftShort)
 		return nil
 	}
-	r.pos += int(n) //nolint:gosec // checked above
-	return r.buf[r.pos-int(n) : r.pos]
+	r.pos += int(n)                    //nolint:gosec // checked above
+	return r.buf[r.pos-int(n) : r.pos] //nolint:gosec // checked above
 }
 
 // list reads the head of a list whose elements must have a type.
@@ -173,7 +173,7 @@ func (r *thriftReader) listHead() (int, byte) {
 	if r.err != nil {
 		return 0, 0
 	}
-	return int(n), head & 15 //nolint:gosec // checked above
+	return int(n), head & 15
 }
 
 // skip passes over the value of a field.

@@ -56,15 +56,16 @@ func toStored(arr arrow.Array, stored arrow.DataType) (arrow.Array, error) {
 	for i := range lists.Len() {
 		from, to := lists.ValueOffsets(i)
 		size := to - from
-		if lists.IsNull(i) {
+		switch {
+		case lists.IsNull(i):
 			size = 0
-		} else if from != end {
+		case from == end:
+			end = to
+		default:
 			parts = appendRun(parts, lists, start, end)
 			start, end = from, to
-		} else {
-			end = to
 		}
-		offsets = append(offsets, offsets[i]+int32(size)) //nolint:gosec // Arrow's own lengths
+		offsets = append(offsets, offsets[i]+int32(size))
 	}
 	parts = appendRun(parts, lists, start, end)
 	child := parts[0]

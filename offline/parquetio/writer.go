@@ -217,12 +217,18 @@ func (w *Writer) flush() error {
 
 func (w *Writer) writeColumn(i int) error {
 	chunks := make([]arrow.Array, len(w.pending))
+	defer func() {
+		for _, arr := range chunks {
+			if arr != nil {
+				arr.Release()
+			}
+		}
+	}()
 	for j, rec := range w.pending {
 		arr, err := toStored(rec.Column(i), w.stored.Field(i).Type)
 		if err != nil {
 			return err
 		}
-		defer arr.Release()
 		chunks[j] = arr
 	}
 	column := arrow.NewChunked(w.stored.Field(i).Type, chunks)

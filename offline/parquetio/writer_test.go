@@ -54,7 +54,7 @@ func TestRowGroupsAreExact(t *testing.T) {
 		require.Equal(t, 8, f.RowGroups())
 		at := int64(0)
 		for i := range f.RowGroups() {
-			require.EqualValues(t, min(128, 1000-at), f.RowGroupRows(i))
+			require.Equal(t, min(128, 1000-at), f.RowGroupRows(i))
 			got, err := f.ReadRowGroup(t.Context(), i, nil)
 			require.NoError(t, err)
 			requireRows(t, rec.NewSlice(at, at+got.NumRows()), got)
