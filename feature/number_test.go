@@ -131,8 +131,12 @@ func TestParseFloat(t *testing.T) {
 	}
 }
 
-// exact is the value of a number as a rational, the plain oracle of the rules.
+// exact is the value of a number as a rational, the plain oracle of the rules;
+// nil if it is none, or has an exponent that the oracle would take long for.
 func exact(text string) *big.Rat {
+	if i := strings.IndexAny(text, "eE"); i >= 0 && len(text)-i > 5 {
+		return nil
+	}
 	r, ok := new(big.Rat).SetString(text)
 	if !ok {
 		return nil
