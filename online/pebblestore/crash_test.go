@@ -55,6 +55,10 @@ func TestCrash(t *testing.T) {
 type crash struct {
 	view  onlinetest.View
 	acked [writers]atomic.Int64 // newest version that was acknowledged
+	// cut is the version of the first writer at which the power goes; reached is
+	// closed when it is there, or when that writer gave up.
+	cut     int64
+	reached chan struct{}
 }
 
 const (
@@ -68,18 +72,13 @@ func crashOnce(t *testing.T, seed uint64) {
 	r := rand.New(rand.NewPCG(seed, 1))
 	mem := vfs.NewCrashableMem()
 	s := openAt(t, "store", mem)
-	c := &crash{view: crashView(t, 1)}
+	c := &crash{view: crashView(t, 1), cut: 1 + r.Int64N(60), reached: make(chan struct{})}
 	var wg sync.WaitGroup
 	var stop atomic.Bool
 	for w := range writers {
 		wg.Go(func() { c.write(t, s, int64(w), &stop) })
 	}
-	cut := 1 + r.Int64N(60)
-	for c.acked[0].Load() < cut { // the writers make progress by themselves
-		if t.Failed() {
-			break
-		}
-	}
+	<-c.reached
 	var acked [writers]int64
 	for w := range acked {
 		acked[w] = c.acked[w].Load()
@@ -93,6 +92,10 @@ func crashOnce(t *testing.T, seed uint64) {
 // write writes growing versions of two rows, then the mark, until it is stopped.
 func (c *crash) write(t *testing.T, s online.Store, k int64, stop *atomic.Bool) {
 	t.Helper()
+	first := sync.OnceFunc(func() { close(c.reached) })
+	if k == 0 {
+		defer first()
+	}
 	for n := int64(1); !stop.Load(); n++ {
 		rows := []online.Row{crashRow(t, c.view, k, n), crashRow(t, c.view, k+pairKeys, n)}
 		if _, err := s.Write(t.Context(), c.view.ID, rows); err != nil {
@@ -106,6 +109,9 @@ func (c *crash) write(t *testing.T, s online.Store, k int64, stop *atomic.Bool) 
 			}
 		}
 		c.acked[k].Store(n)
+		if k == 0 && n >= c.cut {
+			first()
+		}
 	}
 }
 
