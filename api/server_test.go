@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -45,8 +46,14 @@ func drain(_ context.Context, _ feature.Format, body io.Reader, _ wire.PushOptio
 	return wire.PushResult{Accepted: n}, err
 }
 
+// reply is the head of an answer.
+type reply struct {
+	StatusCode int
+	Header     http.Header
+}
+
 // post sends a body and returns the answer with its body.
-func post(t *testing.T, h *host, url string, body io.Reader, headers ...string) (*http.Response, string) {
+func post(t *testing.T, h *host, url string, body io.Reader, headers ...string) (reply, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, body)
 	require.NoError(t, err)
@@ -58,10 +65,10 @@ func post(t *testing.T, h *host, url string, body io.Reader, headers ...string) 
 	defer func() { require.NoError(t, resp.Body.Close()) }()
 	data, err := io.ReadAll(resp.Body)
 	require.NoError(t, err)
-	return resp, string(data)
+	return reply{resp.StatusCode, resp.Header}, string(data)
 }
 
-func problemOf(t *testing.T, resp *http.Response, body string) wire.Problem {
+func problemOf(t *testing.T, resp reply, body string) wire.Problem {
 	t.Helper()
 	require.Equal(t, wire.ProblemMediaType, resp.Header.Get("Content-Type"), "%s", body)
 	var p wire.Problem
@@ -120,7 +127,7 @@ func TestBodiesAreLimitedByWhatTheyUnpackTo(t *testing.T) {
 				}
 				resp, body = post(t, h, url.url, bytes.NewReader(pack(bytes.Repeat([]byte{' '}, size))), "Content-Encoding", name)
 				require.Equal(t, http.StatusRequestEntityTooLarge, resp.StatusCode, name)
-				require.Contains(t, problemOf(t, resp, body).Detail, fmt.Sprint(url.limit))
+				require.Contains(t, problemOf(t, resp, body).Detail, strconv.Itoa(url.limit))
 			}
 		}
 	}
@@ -298,8 +305,8 @@ func TestStopFinishesRequestsInFlight(t *testing.T) {
 	var asking sync.WaitGroup
 	asking.Go(func() {
 		resp, body := post(t, h, lookupURL, strings.NewReader(`{"in":"flight"}`))
-		require.Equal(t, http.StatusOK, resp.StatusCode) //nolint:testifylint // the goroutine is waited for
-		require.JSONEq(t, `{"in":"flight"}`, body)       //nolint:testifylint // the goroutine is waited for
+		require.Equal(t, http.StatusOK, resp.StatusCode)
+		require.JSONEq(t, `{"in":"flight"}`, body)
 	})
 	<-entered
 	h.stop()
@@ -420,7 +427,7 @@ func TestStreamThatFails(t *testing.T) {
 		body, err := io.ReadAll(resp.Body)
 		require.NoError(t, err)
 		require.NoError(t, resp.Body.Close())
-		require.Equal(t, "data_loss", problemOf(t, resp, string(body)).Code)
+		require.Equal(t, "data_loss", problemOf(t, reply{resp.StatusCode, resp.Header}, string(body)).Code)
 		if media == "application/vnd.apache.parquet" {
 			continue // nothing is sent before a row group is full
 		}
