@@ -109,8 +109,8 @@ func writeData(t *testing.T, b bucket.Bucket, prefix, name string, first, n int)
 	require.NoError(t, err)
 	require.NoError(t, b.PutIfAbsent(t.Context(), prefix+name, buf.Bytes()))
 	stats := delta.Stats{Rows: summary.Rows, Columns: map[string]delta.ColumnStats{}}
-	for name, c := range summary.Columns {
-		stats.Columns[name] = delta.ColumnStats(c)
+	for name := range summary.Columns {
+		stats.Columns[name] = delta.ColumnStats(summary.Columns[name])
 	}
 	return delta.File{
 		Path: name, Size: int64(buf.Len()), ModificationTime: feature.FromTime(noon), DataChange: true, Stats: stats,

@@ -2,6 +2,7 @@ package delta
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -142,7 +143,7 @@ func (s *script) commit(d *datadriven.TestData, writer string, l *Log) (string, 
 			tx.Apps = append(tx.Apps, app)
 		case "column":
 			m := tx.Read.Metadata
-			m.Fields = append(m.Fields[:len(m.Fields):len(m.Fields)], parseField(s.t, arg.Vals[0]))
+			m.Fields = append(slices.Clip(m.Fields), parseField(s.t, arg.Vals[0]))
 			tx.Metadata = &m
 		}
 	}

@@ -2,6 +2,7 @@ package delta_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"testing"
@@ -93,10 +94,7 @@ func (m *model) step(w int) {
 // settle applies to the model what must have happened.
 func (m *model) settle(tx delta.Transaction, v int64, err error) {
 	last := len(m.files) - 1
-	apps := map[string]int64{}
-	for id, version := range m.apps[last] {
-		apps[id] = version
-	}
+	apps := maps.Clone(m.apps[last])
 	for _, app := range tx.Apps {
 		if landed, ok := apps[app.ID]; ok && landed >= app.Version {
 			require.Error(m.t, err)
