@@ -28,7 +28,9 @@ func (t *table) units(ctx context.Context, p predicate) ([]unit, error) {
 		}
 	}
 	var out []unit
-	open := func(ctx context.Context, i int) (*dataFile, error) { return t.file(ctx, kept[i]) }
+	// A file is read with the context that it was opened with, so with the
+	// caller's, which outlives the opening.
+	open := func(_ context.Context, i int) (*dataFile, error) { return t.file(ctx, kept[i]) }
 	err := inOrder(ctx, len(kept), open, func(_ int, f *dataFile) error {
 		out = append(out, f.units(p)...)
 		return nil
