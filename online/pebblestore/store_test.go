@@ -1,6 +1,7 @@
 package pebblestore
 
 import (
+	"bytes"
 	"path/filepath"
 	"testing"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/granary-ml/granary/feature"
 	"github.com/granary-ml/granary/online"
 	"github.com/granary-ml/granary/online/onlinetest"
 )
@@ -47,4 +49,28 @@ func TestStoreDurable(t *testing.T) {
 		tb.Helper()
 		return openAt(tb, filepath.Join(dir, name), nil)
 	})
+}
+
+// TestReadKeepsRows reads rows of many blocks at once while next to nothing is
+// cached: what the engine lends for a moment must have been copied.
+func TestReadKeepsRows(t *testing.T) {
+	const n = 5000
+	s, err := Open("store", Options{FS: vfs.NewMem(), CacheBytes: 1})
+	require.NoError(t, err)
+	v := crashView(t, 1)
+	rows := make([]online.Row, n)
+	keys := make([]feature.EntityKey, n)
+	for k := range rows {
+		rows[k] = crashRow(t, v, int64(k), int64(k))
+		keys[k] = rows[k].Key
+	}
+	_, err = s.Write(t.Context(), v.ID, rows)
+	require.NoError(t, err)
+	require.NoError(t, s.db.Flush())
+	var out online.Rows
+	require.NoError(t, s.Read(t.Context(), []online.Lookup{{View: v.ID, Keys: keys}}, &out))
+	for k := range rows {
+		require.True(t, bytes.Equal(rows[k].Packed, out.Row(0, k)), "row %d", k)
+	}
+	require.NoError(t, s.Close())
 }
