@@ -26,7 +26,12 @@ var small = ReaderOptions{MaxPageBytes: 1 << 20, MaxDataBytes: 1 << 20, MaxGroup
 // rows of the footer or an error with a code that says whose fault it is.
 func tryRead(tb testing.TB, data []byte) error {
 	tb.Helper()
-	f, err := Open(bytes.NewReader(data), int64(len(data)), "damaged", small)
+	return tryReadWith(tb, data, small)
+}
+
+func tryReadWith(tb testing.TB, data []byte, o ReaderOptions) error {
+	tb.Helper()
+	f, err := Open(bytes.NewReader(data), int64(len(data)), "damaged", o)
 	if err != nil {
 		requireFault(tb, err)
 		return err

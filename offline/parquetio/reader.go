@@ -79,6 +79,9 @@ func (f *File) open() error {
 
 // checkGroups compares the numbers of the footer with each other.
 func (f *File) checkGroups() error {
+	if len(f.leaves) == 0 && f.footer.rows > 0 {
+		return fmt.Errorf("footer says %d rows of no columns", f.footer.rows)
+	}
 	rows := int64(0)
 	for i, g := range f.footer.groups {
 		if len(g.chunks) != len(f.leaves) {
