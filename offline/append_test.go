@@ -79,7 +79,7 @@ func TestAppendAbortLeavesNothing(t *testing.T) {
 	require.Empty(t, keysOf(t, b))
 }
 
-func keysOf(t testing.TB, b bucket.Bucket) []string {
+func keysOf(t *testing.T, b bucket.Bucket) []string {
 	t.Helper()
 	var out []string
 	for o, err := range b.List(t.Context(), "", "") {

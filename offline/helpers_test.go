@@ -2,6 +2,7 @@ package offline_test
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -22,14 +23,14 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var noon = time.Date(2024, 1, 1, 12, 0, 0, 0, time.UTC)
 
-func memBucket(t testing.TB) bucket.Bucket {
+func memBucket(t *testing.T) bucket.Bucket {
 	t.Helper()
 	b, err := bucket.Open(t.Context(), "mem://", bucket.Options{})
 	require.NoError(t, err)
 	return b
 }
 
-func openStore(t testing.TB, b bucket.Bucket, o offline.Options) *offline.Store {
+func openStore(t *testing.T, b bucket.Bucket, o offline.Options) *offline.Store {
 	t.Helper()
 	if o.Clock == nil {
 		o.Clock = clock.NewManual(noon)
@@ -60,20 +61,20 @@ func numbers(id feature.ViewID) *feature.BoundView {
 }
 
 // row makes a row of a view with one int64 key.
-func row(t testing.TB, v *feature.BoundView, key int64, event, created feature.Timestamp, values ...feature.Value) feature.Row {
+func row(t *testing.T, v *feature.BoundView, key int64, event, created feature.Timestamp, values ...feature.Value) feature.Row {
 	t.Helper()
 	k, err := feature.MakeEntityKey(v.Keys, []feature.Value{feature.Int64Value(key)})
 	require.NoError(t, err)
 	return feature.Row{Key: k, Event: event, Created: created, Values: values}
 }
 
-func entity(t testing.TB, v *feature.BoundView, key int64) feature.EntityKey {
+func entity(t *testing.T, v *feature.BoundView, key int64) feature.EntityKey {
 	t.Helper()
 	return row(t, v, key, 0, 0).Key
 }
 
 // record makes a record of the view's table.
-func record(t testing.TB, v *feature.BoundView, rows []feature.Row) arrow.Record {
+func record(t *testing.T, v *feature.BoundView, rows []feature.Row) arrow.Record {
 	t.Helper()
 	b := array.NewRecordBuilder(memory.DefaultAllocator, columns.TableSchema(v))
 	for _, r := range rows {
@@ -92,14 +93,14 @@ func record(t testing.TB, v *feature.BoundView, rows []feature.Row) arrow.Record
 }
 
 // load appends rows in one commit.
-func load(t testing.TB, s *offline.Store, v *feature.BoundView, rows []feature.Row) offline.AppendResult {
+func load(t *testing.T, s *offline.Store, v *feature.BoundView, rows []feature.Row) offline.AppendResult {
 	t.Helper()
 	out, err := tryLoad(t, s, v, rows, offline.AppendOptions{})
 	require.NoError(t, err)
 	return out
 }
 
-func tryLoad(t testing.TB, s *offline.Store, v *feature.BoundView, rows []feature.Row, o offline.AppendOptions) (offline.AppendResult, error) {
+func tryLoad(t *testing.T, s *offline.Store, v *feature.BoundView, rows []feature.Row, o offline.AppendOptions) (offline.AppendResult, error) {
 	t.Helper()
 	a, err := s.Append(t.Context(), v, o)
 	require.NoError(t, err)
@@ -108,14 +109,14 @@ func tryLoad(t testing.TB, s *offline.Store, v *feature.BoundView, rows []featur
 }
 
 // drain reads all rows as values; types are by column.
-func drain(t testing.TB, r array.RecordReader, types []feature.Type) [][]feature.Value {
+func drain(t *testing.T, r array.RecordReader, types []feature.Type) [][]feature.Value {
 	t.Helper()
 	out, err := tryDrain(t, r, types)
 	require.NoError(t, err)
 	return out
 }
 
-func tryDrain(t testing.TB, r array.RecordReader, types []feature.Type) ([][]feature.Value, error) {
+func tryDrain(t *testing.T, r array.RecordReader, types []feature.Type) ([][]feature.Value, error) {
 	t.Helper()
 	defer r.Release()
 	out := [][]feature.Value{}
@@ -155,7 +156,7 @@ func texts(rows [][]feature.Value) []string {
 				out[i] += " "
 			}
 			if v.Type() == feature.TimestampType && !v.IsNull() && v.Timestamp() >= at(-86400) && v.Timestamp() < at(86400) {
-				out[i] += fmt.Sprint(int64(v.Timestamp()-at(0)) / 1e6)
+				out[i] += strconv.FormatInt(int64(v.Timestamp()-at(0))/1e6, 10)
 				continue
 			}
 			out[i] += v.String()
@@ -175,7 +176,7 @@ func selectAll(views ...*feature.BoundView) feature.Selection {
 }
 
 // spineOf makes a spine of typed columns.
-func spineOf(t testing.TB, cols []feature.Feature, rows [][]feature.Value, batch int) array.RecordReader {
+func spineOf(t *testing.T, cols []feature.Feature, rows [][]feature.Value, batch int) array.RecordReader {
 	t.Helper()
 	fields := make([]arrow.Field, len(cols))
 	for i, c := range cols {

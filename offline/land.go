@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 
+	"github.com/granary-ml/granary/api/wire"
 	"github.com/granary-ml/granary/feature"
 	"github.com/granary-ml/granary/offline/delta"
 )
@@ -19,14 +20,11 @@ func (s *Store) Landed(ctx context.Context, v *feature.BoundView, key string) (v
 	if key == "" {
 		return 0, false, nil
 	}
-	snap, err := s.log(v).Snapshot(ctx)
-	if feature.CodeOf(err) == feature.CodeNotFound && err != nil {
-		return 0, false, nil
-	}
-	if err != nil {
+	t, err := s.open(ctx, v, wire.AsOf{})
+	if err != nil || t.snap == nil {
 		return 0, false, err
 	}
-	version, ok = snap.App(appID(key))
+	version, ok = t.snap.App(appID(key))
 	return version, ok, nil
 }
 

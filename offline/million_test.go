@@ -53,7 +53,7 @@ func (h history) text(i int32) string {
 }
 
 // record makes a record of some rows.
-func (h history) record(t testing.TB, rows []int32) arrow.Record {
+func (h history) record(t *testing.T, rows []int32) arrow.Record {
 	t.Helper()
 	b := array.NewRecordBuilder(memory.DefaultAllocator, columns.TableSchema(h.view))
 	key, ok0 := b.Field(0).(*array.Int64Builder)
@@ -77,7 +77,7 @@ func (h history) record(t testing.TB, rows []int32) arrow.Record {
 }
 
 // load appends rows in that order, in so many commits.
-func (h history) load(t testing.TB, s *offline.Store, order []int32, commits int) {
+func (h history) load(t *testing.T, s *offline.Store, order []int32, commits int) {
 	t.Helper()
 	const batch = 30_000
 	for c := range commits {
@@ -108,7 +108,7 @@ func makeSpine(r *rand.Rand, rows, keys int) spine {
 }
 
 // reader gives the spine in batches, every fiftieth key null.
-func (s spine) reader(t testing.TB, batch int) array.RecordReader {
+func (s spine) reader(t *testing.T, batch int) array.RecordReader {
 	t.Helper()
 	schema := arrow.NewSchema([]arrow.Field{
 		{Name: "label", Type: arrow.PrimitiveTypes.Int32},
@@ -167,7 +167,7 @@ func (h history) naive(s spine, knownAt bool) []int32 {
 }
 
 // check reads an answer and compares it row by row.
-func (h history) check(t testing.TB, want []int32, reader array.RecordReader) {
+func (h history) check(t *testing.T, want []int32, reader array.RecordReader) {
 	t.Helper()
 	defer reader.Release()
 	q := 0

@@ -19,7 +19,7 @@ import (
 )
 
 // withNullEvent returns a record with the first event timestamp null.
-func withNullEvent(t testing.TB, rec arrow.Record) arrow.Record {
+func withNullEvent(t *testing.T, rec arrow.Record) arrow.Record {
 	t.Helper()
 	b := array.NewTimestampBuilder(memory.DefaultAllocator, &arrow.TimestampType{Unit: arrow.Microsecond, TimeZone: "UTC"})
 	for range rec.NumRows() {
@@ -69,6 +69,7 @@ func sample(t *testing.T, s *offline.Store, v *feature.BoundView) {
 
 func TestScan(t *testing.T) {
 	forLayouts(t, func(t *testing.T, s *offline.Store, _ bucket.Bucket, _ *clock.Manual) {
+		t.Helper()
 		v := numbers(1)
 		empty, err := s.Scan(t.Context(), v, offline.ScanRequest{})
 		require.NoError(t, err)
@@ -104,6 +105,7 @@ func TestScan(t *testing.T) {
 
 func TestScanShards(t *testing.T) {
 	forLayouts(t, func(t *testing.T, s *offline.Store, _ bucket.Bucket, _ *clock.Manual) {
+		t.Helper()
 		v := numbers(1)
 		sample(t, s, v)
 		var all []string
@@ -135,6 +137,7 @@ func TestScanRefuses(t *testing.T) {
 // looks at what is left.
 func TestReadersStop(t *testing.T) {
 	forLayouts(t, func(t *testing.T, s *offline.Store, _ bucket.Bucket, _ *clock.Manual) {
+		t.Helper()
 		v := numbers(1)
 		sample(t, s, v)
 		reader, err := s.Scan(t.Context(), v, offline.ScanRequest{})
@@ -163,6 +166,7 @@ func TestReadersStop(t *testing.T) {
 
 func TestAsOf(t *testing.T) {
 	forLayouts(t, func(t *testing.T, s *offline.Store, _ bucket.Bucket, c *clock.Manual) {
+		t.Helper()
 		v := numbers(1)
 		load(t, s, v, []feature.Row{row(t, v, 1, at(0), at(0), feature.Int64Value(1))})
 		c.Set(noon.Add(3600e9))
@@ -236,6 +240,7 @@ func TestNewest(t *testing.T) {
 // in many steps and layouts, and compares with the rows themselves.
 func TestNewestEndsInTheState(t *testing.T) {
 	forLayouts(t, func(t *testing.T, s *offline.Store, _ bucket.Bucket, _ *clock.Manual) {
+		t.Helper()
 		v := numbers(1)
 		type version struct {
 			v   feature.Version
@@ -276,6 +281,7 @@ func TestNewestEndsInTheState(t *testing.T) {
 
 func TestErase(t *testing.T) {
 	forLayouts(t, func(t *testing.T, s *offline.Store, _ bucket.Bucket, _ *clock.Manual) {
+		t.Helper()
 		v := numbers(1)
 		out, err := s.Erase(t.Context(), v, []feature.EntityKey{entity(t, v, 1)})
 		require.NoError(t, err)
@@ -304,6 +310,7 @@ func TestErase(t *testing.T) {
 // still wins.
 func TestEraseKeepsTies(t *testing.T) {
 	forLayouts(t, func(t *testing.T, s *offline.Store, _ bucket.Bucket, _ *clock.Manual) {
+		t.Helper()
 		v := numbers(1)
 		load(t, s, v, []feature.Row{row(t, v, 1, at(0), at(0), feature.Int64Value(1)), row(t, v, 2, at(0), at(0), feature.Int64Value(2))})
 		load(t, s, v, []feature.Row{row(t, v, 1, at(0), at(0), feature.Int64Value(3))})
@@ -322,6 +329,7 @@ func TestEraseKeepsTies(t *testing.T) {
 // TestScanOfStringKeys sorts and finds keys of text and of several columns.
 func TestScanOfStringKeys(t *testing.T) {
 	forLayouts(t, func(t *testing.T, s *offline.Store, _ bucket.Bucket, _ *clock.Manual) {
+		t.Helper()
 		v := numbers(1)
 		v.Keys = []feature.JoinKey{{Name: "a", Type: feature.String}, {Name: "b", Type: feature.Int32}}
 		key := func(a string, b int32) feature.EntityKey {

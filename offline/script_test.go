@@ -50,7 +50,10 @@ func TestScripts(t *testing.T) {
 		"little memory":             {MemoryLimit: 1 << 10},
 		"tiny row groups and files": {RowGroupRows: 1, FileRows: 2},
 	} {
-		open := func(t *testing.T) pittest.Engine { return &tables{store: openStore(t, memBucket(t), o)} }
+		open := func(t *testing.T) pittest.Engine {
+			t.Helper()
+			return &tables{store: openStore(t, memBucket(t), o)}
+		}
 		t.Run(name, func(t *testing.T) {
 			pittest.Run(t, "pit/testdata/engine", open)
 			pittest.Run(t, "testdata/historical", open)

@@ -29,10 +29,17 @@ func newStream(schema *arrow.Schema, records iter.Seq2[arrow.Record, error]) *st
 	return s
 }
 
+// Schema implements array.RecordReader.
 func (s *stream) Schema() *arrow.Schema { return s.schema }
-func (s *stream) Record() arrow.Record  { return s.rec }
-func (s *stream) Err() error            { return s.err }
-func (s *stream) Retain()               { s.refs.Add(1) }
+
+// Record returns the current record, which is good until Next or Release.
+func (s *stream) Record() arrow.Record { return s.rec }
+
+// Err returns what ended the sequence early.
+func (s *stream) Err() error { return s.err }
+
+// Retain adds a reference.
+func (s *stream) Retain() { s.refs.Add(1) }
 
 // Release ends the sequence with the last reference.
 func (s *stream) Release() {
@@ -49,6 +56,7 @@ func (s *stream) drop() {
 	}
 }
 
+// Next moves on by a record.
 func (s *stream) Next() bool {
 	s.drop()
 	if s.err != nil {

@@ -112,11 +112,6 @@ func (t *table) version() int64 {
 // sortedBy names the columns by which our files are sorted.
 func sortedBy(v *feature.BoundView) []string { return v.Columns()[:len(v.Keys)+2] }
 
-// eventColumn and createdColumn are the places of the time columns, after those
-// of the join keys.
-func (t *table) eventColumn() int   { return len(t.view.Keys) }
-func (t *table) createdColumn() int { return len(t.view.Keys) + 1 }
-
 // orderColumns are the places of the columns that a file is sorted by.
 func (t *table) orderColumns() []int { return upTo(len(t.view.Keys) + 2) }
 

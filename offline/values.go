@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -95,7 +96,7 @@ func instants(arr arrow.Array) (func(i int) (feature.Timestamp, error), error) {
 // inMicros converts a time of a unit that is so many microseconds.
 func inMicros(v, unit int64) (feature.Timestamp, error) {
 	if v > math.MaxInt64/unit || v < math.MinInt64/unit || !feature.Timestamp(v*unit).Valid() {
-		return 0, fmt.Errorf("timestamp outside 0001-01-01 to 9999-12-31T23:59:59.999999Z")
+		return 0, errors.New("timestamp outside 0001-01-01 to 9999-12-31T23:59:59.999999Z")
 	}
 	return feature.Timestamp(v * unit), nil
 }

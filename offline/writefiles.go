@@ -22,12 +22,11 @@ import (
 // fileWriter writes sorted rows as files of a table. Nothing of them is visible
 // before a commit names them.
 type fileWriter struct {
-	store    *Store
-	view     *feature.BoundView
-	schema   *arrow.Schema
-	sortedBy []string // nil: no order is claimed
-	name     string   // random, the same for all files of a write
-	options  parquetio.WriterOptions
+	store   *Store
+	view    *feature.BoundView
+	schema  *arrow.Schema
+	name    string // random, the same for all files of a write
+	options parquetio.WriterOptions
 
 	files []delta.File
 	out   bucket.Writer     // the file that is being written

@@ -59,10 +59,18 @@ type world struct {
 	spine  []question // sorted
 }
 
-// makeWorld draws a history of rows in so many loads, each sorted and cut into
-// blocks of at most size rows. Times are drawn from a small range where ties are
-// wanted.
-func makeWorld(r *rand.Rand, keys int32, rows, loads, size, asks int, times int64) world {
+// shape is the size of a world: a history of rows in so many loads, each sorted
+// and cut into blocks of at most size rows, and a spine of asks rows. Few
+// different times make many ties.
+type shape struct {
+	keys                    int32
+	rows, loads, size, asks int
+	times                   int64
+}
+
+// makeWorld draws a world.
+func makeWorld(r *rand.Rand, s shape) world {
+	keys, rows, loads, size, asks, times := s.keys, s.rows, s.loads, s.size, s.asks, s.times
 	w := world{keys: keys}
 	for l := range loads {
 		part := make([]fact, rows/loads)
@@ -163,7 +171,7 @@ func (w world) newestFirst(join *pit.Join) {
 func TestJoinIsTheDefinition(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 4))
-		w := makeWorld(r, 1+r.Int32N(4), r.IntN(120), 1+r.IntN(4), 1+r.IntN(20), r.IntN(60), 1+r.Int64N(40))
+		w := makeWorld(r, shape{1 + r.Int32N(4), r.IntN(120), 1 + r.IntN(4), 1 + r.IntN(20), r.IntN(60), 1 + r.Int64N(40)})
 		rule := pit.Rule{TTL: feature.TTL(time.Duration(r.IntN(20)) * time.Microsecond), KnownAt: rapid.Bool().Draw(t, "known_at")}
 		join := pit.NewJoin(w.pitSpine(t), rule)
 		switch rapid.IntRange(0, 2).Draw(t, "order") {
@@ -187,7 +195,7 @@ func TestJoinIsTheDefinition(t *testing.T) {
 // TestJoinOfAMillionRows holds a million random rows to the definition, row by
 // row, in blocks as files have them.
 func TestJoinOfAMillionRows(t *testing.T) {
-	w := makeWorld(rand.New(rand.NewPCG(5, 6)), 10_000, 1_000_000, 5, 40_000, 300_000, 1_000_000)
+	w := makeWorld(rand.New(rand.NewPCG(5, 6)), shape{10_000, 1_000_000, 5, 40_000, 300_000, 1_000_000})
 	for _, rule := range []pit.Rule{{}, {TTL: feature.TTL(50 * time.Millisecond)}, {KnownAt: true}} {
 		join := pit.NewJoin(w.pitSpine(t), rule)
 		w.newestFirst(join)
@@ -268,7 +276,7 @@ func TestStatusString(t *testing.T) {
 }
 
 func BenchmarkJoin(b *testing.B) {
-	w := makeWorld(rand.New(rand.NewPCG(5, 6)), 10_000, 1_000_000, 1, 131_072, 100_000, 1<<40)
+	w := makeWorld(rand.New(rand.NewPCG(5, 6)), shape{10_000, 1_000_000, 1, 131_072, 100_000, 1 << 40})
 	spine := w.pitSpine(b)
 	for b.Loop() {
 		join := pit.NewJoin(spine, pit.Rule{})

@@ -1,9 +1,9 @@
 package gather_test
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
+	"strconv"
 	"testing"
 
 	"github.com/apache/arrow/go/v17/arrow"
@@ -41,7 +41,7 @@ func randomValue(r *rand.Rand, t feature.Type, nullable bool) feature.Value {
 	case t.IsVector():
 		return feature.ListValue(t, randomElems(r, t.Elem(), int(t.Dim), false))
 	}
-	text := fmt.Sprint(r.IntN(1000))
+	text := strconv.Itoa(r.IntN(1000))
 	switch t.Kind {
 	case feature.KindBool:
 		return feature.BoolValue(r.IntN(2) == 0)
@@ -140,7 +140,7 @@ func TestRecord(t *testing.T) {
 	refs := make([]gather.Ref, n)
 	for i := range n {
 		columns.Append(b.Field(0), feature.Int64Value(int64(i)))
-		columns.Append(b.Field(1), feature.StringValue(fmt.Sprint(i)))
+		columns.Append(b.Field(1), feature.StringValue(strconv.Itoa(i)))
 		refs[i] = gather.Ref{Row: int32(n - 1 - i)}
 	}
 	out, err := gather.Record(t.Context(), schema, []arrow.Record{b.NewRecord()}, refs)

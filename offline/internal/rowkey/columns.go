@@ -1,6 +1,7 @@
 package rowkey
 
 import (
+	"bytes"
 	"fmt"
 
 	"github.com/apache/arrow/go/v17/arrow"
@@ -152,13 +153,13 @@ func (c *column) addPrefixes(dst []uint64, shift int) int {
 	switch c.kind {
 	case feature.KindInt64, feature.KindTimestamp:
 		for i, v := range c.ints {
-			dst[i] = uint64(v) ^ 1<<63
+			dst[i] = uint64(v) ^ 1<<63 //nolint:gosec // the bits
 		}
 		return shift - 64
 	case feature.KindInt32:
 		shift -= 32
 		for i, v := range c.ints32 {
-			dst[i] |= uint64(uint32(v)^1<<31) << shift
+			dst[i] |= uint64(uint32(v)^1<<31) << shift //nolint:gosec // the bits
 		}
 	case feature.KindBool:
 		shift -= 8
@@ -204,7 +205,7 @@ func (c *Columns) same(i, j int) bool {
 		case feature.KindBool:
 			equal = col.bools.Value(i) == col.bools.Value(j)
 		case feature.KindString, feature.KindBytes:
-			equal = string(col.text[col.offsets[i]:col.offsets[i+1]]) == string(col.text[col.offsets[j]:col.offsets[j+1]])
+			equal = bytes.Equal(col.text[col.offsets[i]:col.offsets[i+1]], col.text[col.offsets[j]:col.offsets[j+1]])
 		case feature.KindFloat32, feature.KindFloat64, feature.KindInvalid:
 		}
 		if !equal {

@@ -1,6 +1,7 @@
 package rowkey
 
 import (
+	"bytes"
 	"math/bits"
 	"slices"
 
@@ -30,7 +31,7 @@ func (d *Dict) Add(key []byte) int32 {
 			d.slots[at] = int32(d.keys.Len()) //nolint:gosec // fewer keys than rows
 			return d.slots[at] - 1
 		}
-		if d.sums[slot-1] == sum && string(d.keys.bytes(int(slot-1))) == string(key) {
+		if d.sums[slot-1] == sum && bytes.Equal(d.keys.bytes(int(slot-1)), key) {
 			return slot - 1
 		}
 	}

@@ -57,7 +57,7 @@ func inOrder(keys []uint64, event, created []int64) bool {
 			if event[i-1] > event[i] {
 				return false
 			}
-		case created != nil && created[i-1] > created[i]:
+		case len(created) > 0 && created[i-1] > created[i]:
 			return false
 		}
 	}
@@ -93,7 +93,8 @@ func (s *sorter) byKey(items []item) []item {
 			starts[items[i].key>>shift&(digits-1)]++
 		}
 		sum := 0
-		for d, n := range starts {
+		for d := range starts {
+			n := starts[d]
 			starts[d] = sum
 			sum += n
 		}
@@ -148,7 +149,7 @@ func (s *sorter) compare(a, b item) int {
 func (s *sorter) manyByTime(items []item) {
 	key := items[0].key
 	for i := range items {
-		items[i].key = uint64(items[i].event) ^ 1<<63
+		items[i].key = uint64(items[i].event) ^ 1<<63 //nolint:gosec // the bits
 	}
 	spare := sorter{created: s.created, spare: make([]item, len(items))}
 	sorted := spare.byKey(items)

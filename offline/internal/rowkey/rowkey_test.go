@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/apache/arrow/go/v17/arrow"
@@ -124,7 +125,7 @@ func identity(n int) []int32 {
 func forShapes(t *testing.T, check func(t require.TestingT, r *rand.Rand, keys []feature.JoinKey)) {
 	t.Helper()
 	for i, keys := range shapes {
-		t.Run(fmt.Sprint(i), func(t *testing.T) {
+		t.Run(strconv.Itoa(i), func(t *testing.T) {
 			rapid.Check(t, func(rt *rapid.T) {
 				check(rt, rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 2)), keys)
 			})

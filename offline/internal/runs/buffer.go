@@ -2,7 +2,7 @@ package runs
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"iter"
 	"math"
 
@@ -104,4 +104,4 @@ func keyColumns(rec arrow.Record, keys []feature.JoinKey) (rowkey.Columns, [2][]
 	return cols, times, nil
 }
 
-var errStopped = fmt.Errorf("the reader has stopped")
+var errStopped = errors.New("the reader has stopped")

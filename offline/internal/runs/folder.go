@@ -46,7 +46,7 @@ func makeFolder(dir string) (*folder, error) {
 			return f, nil
 		}
 		// A sweep came between making the file and locking it.
-		if err = errors.Join(err, lock.Close()); err != nil {
+		if err := errors.Join(err, lock.Close()); err != nil {
 			return nil, err
 		}
 	}

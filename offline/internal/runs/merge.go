@@ -175,7 +175,7 @@ func (m *merger) flush(ctx context.Context, yield func(arrow.Record, error) bool
 }
 
 func (m *merger) close() error {
-	var errs []error
+	errs := make([]error, 0, len(m.all))
 	for _, c := range m.all {
 		errs = append(errs, c.reader.close())
 	}

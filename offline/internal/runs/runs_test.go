@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/apache/arrow/go/v17/arrow"
@@ -51,7 +52,7 @@ func record(v *feature.BoundView, rows []row) arrow.Record {
 		columns.Append(b.Field(1), feature.TimestampValue(feature.Timestamp(r.event)))
 		columns.Append(b.Field(2), feature.TimestampValue(feature.Timestamp(r.created)))
 		columns.Append(b.Field(3), feature.Int64Value(r.seq))
-		columns.Append(b.Field(4), feature.ListValue(feature.ListOf(feature.String), []feature.Value{feature.StringValue(fmt.Sprint(r.seq))}))
+		columns.Append(b.Field(4), feature.ListValue(feature.ListOf(feature.String), []feature.Value{feature.StringValue(strconv.FormatInt(r.seq, 10))}))
 	}
 	return b.NewRecord()
 }
@@ -70,7 +71,7 @@ func sortedRows(rows []row) []int64 {
 }
 
 // collect reads the sequence numbers in order, and checks the list beside them.
-func collect(t require.TestingT, ctx context.Context, s *runs.Sorter) []int64 {
+func collect(ctx context.Context, t require.TestingT, s *runs.Sorter) []int64 {
 	out := []int64{}
 	for rec, err := range s.Sorted(ctx) {
 		require.NoError(t, err)
@@ -106,7 +107,7 @@ func TestSorted(t *testing.T) {
 					require.NoError(rt, s.Add(t.Context(), record(v, batch)))
 				}
 				require.EqualValues(rt, len(all), s.Rows())
-				require.Equal(rt, sortedRows(all), collect(rt, t.Context(), s))
+				require.Equal(rt, sortedRows(all), collect(t.Context(), rt, s))
 				require.NoError(rt, s.Close())
 				left, err := os.ReadDir(dir)
 				require.NoError(rt, err)
@@ -160,7 +161,7 @@ func TestSweep(t *testing.T) {
 	removed, err = runs.Sweep(dir)
 	require.NoError(t, err)
 	require.Equal(t, 1, removed)
-	require.Equal(t, []int64{7}, collect(t, t.Context(), s))
+	require.Equal(t, []int64{7}, collect(t.Context(), t, s))
 	require.NoError(t, s.Close())
 	removed, err = runs.Sweep(filepath.Join(dir, "none"))
 	require.NoError(t, err)

@@ -2,6 +2,7 @@ package pittest
 
 import (
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 	"testing"
@@ -44,8 +45,10 @@ type Answer struct {
 func Run(t *testing.T, path string, open func(t *testing.T) Engine) {
 	t.Helper()
 	datadriven.Walk(t, path, func(t *testing.T, file string) {
+		t.Helper()
 		s := &script{engine: open(t), views: map[string]*feature.BoundView{}}
 		datadriven.RunTest(t, file, func(t *testing.T, d *datadriven.TestData) string {
+			t.Helper()
 			out, err := s.run(t, d)
 			if err != nil {
 				return err.Error()
@@ -267,7 +270,8 @@ func printed(j Join, a Answer, notes bool) string {
 	for _, c := range j.Columns {
 		header = append(header, c.Name)
 	}
-	fmt.Fprintln(w, strings.Join(append(header, a.Names...), "\t"))
+	line := func(cells []string) { _, _ = io.WriteString(w, strings.Join(cells, "\t")+"\n") } // a strings.Builder takes everything
+	line(append(header, a.Names...))
 	for i, row := range j.Rows {
 		cells := make([]string, 0, len(header)+1)
 		for _, v := range append(append([]feature.Value{}, row...), a.Rows[i]...) {
@@ -276,9 +280,9 @@ func printed(j Join, a Answer, notes bool) string {
 		if notes && a.Notes != nil {
 			cells = append(cells, a.Notes[i])
 		}
-		fmt.Fprintln(w, strings.Join(cells, "\t"))
+		line(cells)
 	}
-	_ = w.Flush() // a strings.Builder takes everything
+	_ = w.Flush()
 	return out.String()
 }
 
