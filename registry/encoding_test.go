@@ -142,6 +142,18 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
+// TestAdvance: a slow reader does not put an older revision in place of a newer
+// one.
+func TestAdvance(t *testing.T) {
+	r, err := Open(t.Context(), folder("testdata/format_v1"), Options{})
+	require.NoError(t, err)
+	newest := r.Snapshot()
+	old, err := r.At(t.Context(), 2)
+	require.NoError(t, err)
+	require.Same(t, newest, r.advance(old))
+	require.Same(t, newest, r.Snapshot())
+}
+
 // TestViewIDsExhausted: the last id is not given out, and none is used again.
 func TestViewIDsExhausted(t *testing.T) {
 	base := emptySnapshot()

@@ -40,12 +40,23 @@ func TestApplyAnswerLost(t *testing.T) {
 			s := registrytest.NewFaults(registrytest.NewMemory())
 			r := open(t, s)
 			s.Inject(registrytest.Fault{Operation: registrytest.PutIfAbsent, Nth: 1, After: true, Code: code})
-			plan, err := r.Apply(t.Context(), "demo", request("f"))
+			// With the revision that it expects: its own put is no conflict.
+			req := request("f")
+			req.Expected = new(int64)
+			plan, err := r.Apply(t.Context(), "demo", req)
 			require.NoError(t, err)
 			require.Equal(t, 1, s.Surfaced())
 			require.Equal(t, int64(1), plan.To)
+			require.Len(t, plan.Changes, 2)
 			require.Equal(t, int64(1), r.Snapshot().Revision())
 			require.Equal(t, int64(1), open(t, s).Snapshot().Revision(), "it landed once")
+
+			// What was deleted by ourselves is no "not found".
+			s.Inject(registrytest.Fault{Operation: registrytest.PutIfAbsent, Nth: 1, After: true, Code: code})
+			plan, err = r.Delete(t.Context(), "demo", registry.KindView, "f", nil)
+			require.NoError(t, err)
+			require.Equal(t, 1, s.Surfaced())
+			require.Equal(t, int64(2), plan.To)
 		})
 	}
 }

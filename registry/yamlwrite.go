@@ -157,7 +157,7 @@ func textNode(text string) (*yaml.Node, error) {
 	}
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text}
 	odd := func(r rune) bool { return !unicode.IsPrint(r) }
-	if text == "" || truthy[strings.ToLower(text)] || strings.TrimSpace(text) != text || strings.ContainsFunc(text, odd) {
+	if text == "" || truthy[strings.ToLower(text)] || strings.ContainsFunc(text, odd) {
 		n.Style = yaml.DoubleQuotedStyle
 	}
 	return n, nil
