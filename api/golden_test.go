@@ -48,6 +48,7 @@ import (
 // body; rows in Arrow or Parquet as their schema and one line of JSON each.
 func TestGolden(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+		t.Helper()
 		if !strings.HasSuffix(path, ".txt") {
 			return
 		}
@@ -169,28 +170,29 @@ func (s *script) wait(t *testing.T) string {
 
 func printBody(t *testing.T, media string, data []byte) string {
 	t.Helper()
+	var out strings.Builder
 	switch media {
 	case "application/vnd.apache.arrow.stream":
 		r, err := ipc.NewReader(bytes.NewReader(data))
 		require.NoError(t, err)
-		out := printSchema(r.Schema())
+		out.WriteString(printSchema(r.Schema()))
 		for r.Next() {
-			out += printRows(t, r.Record())
+			require.NoError(t, array.RecordToJSON(r.Record(), &out))
 		}
 		require.NoError(t, r.Err())
-		return out
 	case "application/vnd.apache.parquet":
 		f, err := parquetio.Open(bytes.NewReader(data), int64(len(data)), "answer", parquetio.ReaderOptions{})
 		require.NoError(t, err)
-		out := printSchema(f.Schema())
+		out.WriteString(printSchema(f.Schema()))
 		for rec, err := range f.Records(t.Context(), parquetio.ScanOptions{}) {
 			require.NoError(t, err)
-			out += printRows(t, rec)
+			require.NoError(t, array.RecordToJSON(rec, &out))
 		}
 		require.NoError(t, f.Close())
-		return out
+	default:
+		out.Write(data)
 	}
-	return string(data)
+	return out.String()
 }
 
 func printSchema(s *arrow.Schema) string {
@@ -199,13 +201,6 @@ func printSchema(s *arrow.Schema) string {
 		names[i] = f.Name + ":" + f.Type.String()
 	}
 	return strings.Join(names, " ") + "\n"
-}
-
-func printRows(t *testing.T, rec arrow.Record) string {
-	t.Helper()
-	var out strings.Builder
-	require.NoError(t, array.RecordToJSON(rec, &out))
-	return out.String()
 }
 
 // arrowStream makes an Arrow stream of rows in JSON; fields are name:type,….

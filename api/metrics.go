@@ -13,8 +13,8 @@ import (
 	"github.com/granary-ml/granary/online"
 )
 
-// metrics are the counts of the surface. docs/operations.md tells what each is
-// good for.
+// metrics are the counts of the surface. docs/http-api.md lists them
+
 type metrics struct {
 	registry *prometheus.Registry
 	handler  http.Handler
