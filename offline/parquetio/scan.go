@@ -267,10 +267,9 @@ func (b *buffers) get(r *chunkReader) {
 	}
 	r.borrowed = pair
 	r.pages.reuse = pair.unpacked
-	if r.pages.win.block == math.MaxInt {
-		// Only where the whole chunk is read at once is the buffer not
-		// replaced while it is in use.
-		size := int(r.pages.win.end - r.pages.win.off)
+	// Only where the whole chunk is read at once is the buffer not replaced
+	// while it is in use.
+	if size := int(r.pages.win.end - r.pages.win.off); size <= r.pages.win.block {
 		if cap(pair.packed) < size {
 			pair.packed = make([]byte, size)
 		}
