@@ -93,8 +93,8 @@ func (h *historical) check() error {
 	}
 	h.time = h.spineColumn(h.req.TimeColumn, "time column", fault)
 	if h.time >= 0 {
-		if _, err := instants(emptyOf(h.spine.Field(h.time).Type)); err != nil && h.spine.Field(h.time).Type.ID() != arrow.NULL {
-			fault("spine."+h.req.TimeColumn, "%v (expected a timestamp, a date, or text in RFC 3339)", err)
+		if dt := h.spine.Field(h.time).Type; !isTime(dt) {
+			fault("spine."+h.req.TimeColumn, "%s is not a time (expected a timestamp, a date, or text in RFC 3339)", dt)
 		}
 	}
 	keys, keyFaults := h.req.Selection.JoinKeys()
@@ -117,6 +117,15 @@ func (h *historical) check() error {
 	}
 	h.plan(at)
 	return nil
+}
+
+// isTime tells whether the time column may have a type.
+func isTime(dt arrow.DataType) bool {
+	arr, err := emptyOf(dt)
+	if err == nil && dt.ID() != arrow.NULL {
+		_, err = instants(arr)
+	}
+	return err == nil
 }
 
 // spineColumn finds a column of the spine, -1 if it is not there.

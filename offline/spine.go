@@ -143,12 +143,12 @@ func (h *historical) appendRows(rec arrow.Record, keys []arrow.Array, base int32
 	if times.DataType().ID() == arrow.NULL {
 		return rows, at, nil
 	}
-	instant, err := instants(plain(times))
+	instant, err := instants(times)
 	if err != nil {
 		return nil, nil, h.rowFault(h.time, 0, err)
 	}
 	for i := range int(rec.NumRows()) {
-		if times.IsNull(i) || anyNull(keys, i) {
+		if isNull(times, i) || anyNull(keys, i) {
 			continue
 		}
 		t, err := instant(i)
@@ -193,20 +193,33 @@ func castKeys(rec arrow.Record, set keySet) ([]arrow.Array, error) {
 
 // checkKey tells whether a column of the spine can be a join key.
 func checkKey(dt arrow.DataType, t feature.Type) error {
-	if dt.ID() == arrow.NULL {
-		return nil
+	arr, err := emptyOf(dt)
+	if err == nil {
+		_, err = castKey(arr, t)
 	}
-	_, err := castKey(emptyOf(dt), t)
-	return err
+	if err != nil {
+		return fmt.Errorf("%s where %s is expected", dt, t)
+	}
+	return nil
 }
 
-// emptyOf returns an array of a type without rows; of a dictionary, one of its
-// values.
-func emptyOf(dt arrow.DataType) arrow.Array {
+// emptyOf returns an array without rows of a type that a key or a time may have
+// in a spine, to try the type; others are an error.
+func emptyOf(dt arrow.DataType) (arrow.Array, error) {
+	of := dt
 	if d, ok := dt.(*arrow.DictionaryType); ok {
-		dt = d.ValueType
+		of = d.ValueType
 	}
-	return array.MakeArrayOfNull(memory.DefaultAllocator, dt, 0)
+	switch of.ID() { //nolint:exhaustive // the others are neither keys nor times
+	case arrow.NULL, arrow.BOOL, arrow.INT8, arrow.INT16, arrow.INT32, arrow.INT64, arrow.UINT8, arrow.UINT16, arrow.UINT32, arrow.UINT64,
+		arrow.STRING, arrow.LARGE_STRING, arrow.STRING_VIEW, arrow.BINARY, arrow.LARGE_BINARY, arrow.BINARY_VIEW, arrow.FIXED_SIZE_BINARY,
+		arrow.TIMESTAMP, arrow.DATE32, arrow.DATE64:
+		b := array.NewBuilder(memory.DefaultAllocator, of)
+		defer b.Release()
+		return b.NewArray(), nil
+	default:
+		return nil, fmt.Errorf("%s is neither a key nor a time", dt)
+	}
 }
 
 func castKey(arr arrow.Array, t feature.Type) (arrow.Array, error) {
@@ -217,7 +230,9 @@ func castKey(arr arrow.Array, t feature.Type) (arrow.Array, error) {
 	if arrow.TypeEqual(arr.DataType(), want) {
 		return arr, nil
 	}
-	arr = plain(arr)
+	if d, ok := arr.(*array.Dictionary); ok {
+		return castDictionary(d, t)
+	}
 	wrong := fmt.Errorf("%s where %s is expected", arr.DataType(), t)
 	switch t.Kind {
 	case feature.KindInt32, feature.KindInt64:
@@ -289,28 +304,26 @@ func castTimes(arr arrow.Array, wrong error) (arrow.Array, error) {
 	}), nil
 }
 
-// plain spells a dictionary out; other arrays are returned as they are.
-func plain(arr arrow.Array) arrow.Array {
-	d, ok := arr.(*array.Dictionary)
-	if !ok {
-		return arr
-	}
-	values := d.Dictionary()
-	parts := make([]arrow.Array, d.Len())
-	for i := range parts {
-		if d.IsNull(i) {
-			parts[i] = array.MakeArrayOfNull(memory.DefaultAllocator, values.DataType(), 1)
-			continue
-		}
-		at := int64(d.GetValueIndex(i))
-		parts[i] = array.NewSlice(values, at, at+1)
-	}
-	if len(parts) == 0 {
-		return array.NewSlice(values, 0, 0)
-	}
-	out, err := array.Concatenate(parts, memory.DefaultAllocator)
+// castDictionary casts the few values, and then points the rows at them.
+func castDictionary(d *array.Dictionary, t feature.Type) (arrow.Array, error) {
+	values, err := castKey(d.Dictionary(), t)
 	if err != nil {
-		return arr
+		return nil, err
 	}
-	return out
+	refs := make([]gather.Ref, d.Len())
+	for i := range refs {
+		refs[i] = gather.None()
+		if d.IsValid(i) {
+			refs[i] = gather.Ref{Row: int32(d.GetValueIndex(i))} //nolint:gosec // a dictionary is not larger
+		}
+	}
+	return gather.Take(columns.DataType(t), []arrow.Array{values}, refs)
+}
+
+// isNull tells whether a row is null, itself or as a value of its dictionary.
+func isNull(arr arrow.Array, i int) bool {
+	if d, ok := arr.(*array.Dictionary); ok && d.IsValid(i) {
+		return d.Dictionary().IsNull(d.GetValueIndex(i))
+	}
+	return arr.IsNull(i)
 }

@@ -81,6 +81,12 @@ func instants(arr arrow.Array) (func(i int) (feature.Timestamp, error), error) {
 		}
 		unit := map[arrow.TimeUnit]int64{arrow.Second: 1e6, arrow.Millisecond: 1e3, arrow.Microsecond: 1}[t.Unit]
 		return func(i int) (feature.Timestamp, error) { return inMicros(int64(a.Value(i)), unit) }, nil
+	case *array.Dictionary:
+		value, err := instants(a.Dictionary())
+		if err != nil {
+			return nil, err
+		}
+		return func(i int) (feature.Timestamp, error) { return value(a.GetValueIndex(i)) }, nil
 	case *array.Date32:
 		return func(i int) (feature.Timestamp, error) { return inMicros(int64(a.Value(i)), day) }, nil
 	case *array.Date64:

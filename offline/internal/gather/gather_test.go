@@ -149,3 +149,23 @@ func TestRecord(t *testing.T) {
 	require.Equal(t, "9999", out.Column(0).ValueStr(0))
 	require.Equal(t, "0", out.Column(1).ValueStr(n-1))
 }
+
+// TestBytes counts the rows of slices, not the arrays behind them.
+func TestBytes(t *testing.T) {
+	for _, typ := range types() {
+		r := rand.New(rand.NewPCG(1, 1))
+		values := randomElems(r, typ, 100, false)
+		values[0] = feature.Null(typ)
+		arr := build(typ, values)
+		schema := arrow.NewSchema([]arrow.Field{{Name: "x", Type: arr.DataType(), Nullable: true}}, nil)
+		whole := array.NewRecord(schema, []arrow.Array{arr}, 100)
+		size := gather.Bytes(whole)
+		require.Positive(t, size, typ)
+		half := gather.Bytes(whole.NewSlice(0, 50)) + gather.Bytes(whole.NewSlice(50, 100))
+		require.InDelta(t, size, half, 4, typ)
+		require.Zero(t, gather.Bytes(whole.NewSlice(7, 7)), typ)
+	}
+	empty := build(feature.Bytes, []feature.Value{feature.BytesValue(nil)})
+	schema := arrow.NewSchema([]arrow.Field{{Name: "x", Type: empty.DataType()}}, nil)
+	require.Positive(t, gather.Bytes(array.NewRecord(schema, []arrow.Array{empty}, 1)))
+}

@@ -18,16 +18,24 @@ func Bytes(rec arrow.Record) int64 {
 // arrayBytes is the size of the rows [start, end) of an array.
 func arrayBytes(arr arrow.Array, start, end int) int64 {
 	n := int64(end - start)
+	if n <= 0 {
+		return 0
+	}
 	validity := n / 8
 	switch a := arr.(type) {
-	case *array.String:
-		return validity + 4*n + int64(a.ValueOffset(end)-a.ValueOffset(start))
-	case *array.Binary:
-		return validity + 4*n + a.ValueOffset64(end) - a.ValueOffset64(start)
-	case array.ListLike:
-		if n == 0 {
-			return 0
+	case *array.String, *array.Binary:
+		offsets := arrow.GetOffsets[int32](a.Data(), 1)
+		return validity + 4*n + int64(offsets[end]-offsets[start])
+	case *array.LargeString, *array.LargeBinary:
+		offsets := arrow.GetOffsets[int64](a.Data(), 1)
+		return validity + 8*n + offsets[end] - offsets[start]
+	case *array.Struct:
+		total := validity
+		for i := range a.NumField() {
+			total += arrayBytes(a.Field(i), start, end)
 		}
+		return total
+	case array.ListLike:
 		first, _ := a.ValueOffsets(start)
 		_, last := a.ValueOffsets(end - 1)
 		return validity + 4*n + arrayBytes(a.ListValues(), int(first), int(last))
