@@ -1,0 +1,81 @@
+package ingest
+
+import (
+	"errors"
+	"io"
+	"sync"
+
+	"github.com/granary-ml/granary/feature"
+)
+
+// chunker cuts a stream of text into chunks of whole records.
+type chunker struct {
+	r io.Reader
+	// cut returns where the last whole record of a text ends that begins with
+	// a record, 0 if there is none, and whether a quote is open at its end.
+	cut  func(text []byte) (end int, open bool)
+	size int // bytes of a chunk
+	max  int // bytes of a record
+	rest []byte
+	eof  bool
+	pool sync.Pool
+	// recordsBegin is told where a chunk begins, for messages.
+	offset int64
+}
+
+// next returns the next chunk, which belongs to the caller until it is put
+// back; io.EOF after the last.
+func (c *chunker) next() ([]byte, error) {
+	buf := append(c.get(), c.rest...)
+	c.rest = c.rest[:0]
+	for want := c.size; ; want = 2 * len(buf) {
+		var err error
+		if buf, err = c.fill(buf, want); err != nil {
+			return nil, err
+		}
+		if len(buf) == 0 {
+			return nil, io.EOF
+		}
+		end, open := c.cut(buf)
+		switch {
+		case c.eof && open:
+			return nil, feature.Errorf(feature.CodeInvalidArgument, "", "", "a quote is opened after byte %d and not closed before the end", c.offset+int64(end))
+		case c.eof:
+			end = len(buf)
+		case end == 0 && len(buf) >= c.max:
+			return nil, feature.Errorf(feature.CodeInvalidArgument, "", "", "the record at byte %d does not end within %d bytes (is a quote not closed?)", c.offset, c.max)
+		case end == 0:
+			continue
+		}
+		c.rest = append(c.rest, buf[end:]...)
+		c.offset += int64(end)
+		return buf[:end], nil
+	}
+}
+
+// fill reads until buf has want bytes or the stream ends.
+func (c *chunker) fill(buf []byte, want int) ([]byte, error) {
+	if cap(buf) < want {
+		buf = append(make([]byte, 0, want), buf...)
+	}
+	for !c.eof && len(buf) < want {
+		n, err := c.r.Read(buf[len(buf):want])
+		buf = buf[:len(buf)+n]
+		if errors.Is(err, io.EOF) {
+			c.eof = true
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	return buf, nil
+}
+
+func (c *chunker) get() []byte {
+	if b, ok := c.pool.Get().(*[]byte); ok {
+		return (*b)[:0]
+	}
+	return make([]byte, 0, c.size)
+}
+
+// put gives a chunk back.
+func (c *chunker) put(chunk []byte) { c.pool.Put(&chunk) }
