@@ -80,7 +80,10 @@ const maxWindowBytes = 8 << 20
 func (s *Server) openBody(w *answer, r *http.Request, limit int64) (*body, error) {
 	var raw io.Reader = http.MaxBytesReader(w.ResponseWriter, r.Body, limit)
 	if w.route.class == stream {
-		raw = &pacedReader{src: raw, conn: http.NewResponseController(w.ResponseWriter), idle: s.options.IdleTimeout}
+		raw = &pacedReader{
+			src: raw, conn: http.NewResponseController(w.ResponseWriter),
+			idle: s.options.IdleTimeout, whole: s.options.StreamTimeout + s.options.IdleTimeout,
+		}
 	}
 	b := &body{src: raw, left: limit, limit: limit}
 	w.body = b
@@ -123,17 +126,23 @@ func (g *gzipReader) Read(p []byte) (int, error) {
 }
 
 // pacedReader moves the connection's read deadline on with each read: a long
-// body may take its time, but may not stand still.
+// body may take its time, but may not stand still. Between reads, and after the
+// last, it is us who take the time.
 type pacedReader struct {
-	src  io.Reader
-	conn *http.ResponseController
-	idle time.Duration
+	src   io.Reader
+	conn  *http.ResponseController
+	idle  time.Duration
+	whole time.Duration
 }
 
 // Read implements io.Reader.
 func (p *pacedReader) Read(b []byte) (int, error) {
 	extend(p.conn.SetReadDeadline, p.idle)
-	return p.src.Read(b)
+	n, err := p.src.Read(b)
+	if err == nil || errors.Is(err, io.EOF) {
+		extend(p.conn.SetReadDeadline, p.whole)
+	}
+	return n, err
 }
 
 // extend sets a deadline of a connection. Connections live by the machine's

@@ -60,6 +60,9 @@ func (s *Server) endpoint(rt *route) http.Handler {
 		a := &answer{ResponseWriter: w, route: rt, id: s.requestID(r)}
 		w.Header().Set(headerRequestID, a.id)
 		counts.inFlight.Inc()
+		if rt.class == stream {
+			s.giveTime(w)
+		}
 		ctx, cancel := context.WithTimeout(r.Context(), timeout)
 		err := s.handle(ctx, a, r)
 		cancel()
@@ -72,6 +75,16 @@ func (s *Server) endpoint(rt *route) http.Handler {
 			panic(http.ErrAbortHandler) //nolint:forbidigo // net/http knows no other way to break off an answer
 		}
 	})
+}
+
+// giveTime lifts the deadlines that the server has set for the connection to
+// those of a stream. The read deadline matters even without a body: the server
+// reads ahead to see whether the client is still there, and would take the
+// deadline for its absence.
+func (s *Server) giveTime(w http.ResponseWriter) {
+	conn := http.NewResponseController(w)
+	extend(conn.SetReadDeadline, s.options.StreamTimeout+s.options.IdleTimeout)
+	extend(conn.SetWriteDeadline, s.options.StreamTimeout+s.options.IdleTimeout)
 }
 
 // handle runs the handler with the one recover of the program around it.

@@ -26,7 +26,9 @@ func (s *Server) online(ctx context.Context, w *answer, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		out.Write(answer) // keeps what AppendOnline had to allocate
+		if cap(answer) <= maxKeptBytes {
+			out.Write(answer) // so that the next answer finds the room that this one had to make
+		}
 		return writeBytes(w, http.StatusOK, mediaJSON, answer)
 	})
 }

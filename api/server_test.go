@@ -214,6 +214,36 @@ func TestSlowBody(t *testing.T) {
 	}
 }
 
+// A stream may take longer than other requests, and longer than it may stand
+// still, as long as it is we who take the time.
+func TestStreamsTakeTheirTime(t *testing.T) {
+	pause := func(ctx context.Context) error {
+		select {
+		case <-time.After(100 * time.Millisecond):
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	h := serve(t, api.New(api.Deps{Service: &stub{
+		push: func(ctx context.Context, f feature.Format, body io.Reader, o wire.PushOptions) (wire.PushResult, error) {
+			result, err := drain(ctx, f, body, o)
+			return result, errors.Join(err, pause(ctx))
+		},
+		export: func(ctx context.Context, _ wire.ExportOptions) (array.RecordReader, error) { return newBatches(1, nil), pause(ctx) },
+	}}, api.Options{RequestTimeout: 10 * time.Millisecond, IdleTimeout: 30 * time.Millisecond}))
+	resp, body := post(t, h, rowsURL, strings.NewReader("rows"))
+	require.Equal(t, http.StatusOK, resp.StatusCode, body)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, rowsURL, http.NoBody)
+	require.NoError(t, err)
+	answer, err := h.Do(req)
+	require.NoError(t, err)
+	_, err = io.Copy(io.Discard, answer.Body)
+	require.NoError(t, err)
+	require.NoError(t, answer.Body.Close())
+	require.Equal(t, http.StatusOK, answer.StatusCode)
+}
+
 func TestRequestDeadline(t *testing.T) {
 	h := serve(t, api.New(api.Deps{Service: &stub{online: func(ctx context.Context, dst []byte, _ string, _ []byte) ([]byte, error) {
 		<-ctx.Done()
