@@ -230,7 +230,9 @@ func TestStreamsTakeTheirTime(t *testing.T) {
 			result, err := drain(ctx, f, body, o)
 			return result, errors.Join(err, pause(ctx))
 		},
-		export: func(ctx context.Context, _ wire.ExportOptions) (array.RecordReader, error) { return newBatches(1, nil), pause(ctx) },
+		export: func(ctx context.Context, _ wire.ExportOptions) (array.RecordReader, error) {
+			return newBatches(1, nil), pause(ctx)
+		},
 	}}, api.Options{RequestTimeout: 10 * time.Millisecond, IdleTimeout: 30 * time.Millisecond}))
 	resp, body := post(t, h, rowsURL, strings.NewReader("rows"))
 	require.Equal(t, http.StatusOK, resp.StatusCode, body)
@@ -469,6 +471,36 @@ func TestStreamThatFails(t *testing.T) {
 		require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 		require.NoError(t, resp.Body.Close())
 	}
+}
+
+// A client that does not read is given up: it does not hold the rows for ever.
+func TestStreamThatNobodyReads(t *testing.T) {
+	released := make(chan struct{})
+	h := serve(t, api.New(api.Deps{Service: &stub{export: func(context.Context, wire.ExportOptions) (array.RecordReader, error) {
+		return &watched{batches: newBatches(1<<30, nil), released: released}, nil
+	}}}, api.Options{IdleTimeout: 30 * time.Millisecond}))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, rowsURL, http.NoBody)
+	require.NoError(t, err)
+	resp, err := h.Do(req)
+	require.NoError(t, err)
+	<-released
+	require.NoError(t, resp.Body.Close())
+}
+
+// watched tells when it is released.
+type watched struct {
+	*batches
+
+	released chan struct{}
+}
+
+func (w *watched) Release() { close(w.released) }
+
+func TestServeOnAListenerThatIsClosed(t *testing.T) {
+	l := newMemoryListener()
+	require.NoError(t, l.Close())
+	err := api.New(api.Deps{Service: &stub{}}, api.Options{}).Serve(t.Context(), l)
+	require.Equal(t, feature.CodeUnavailable, feature.CodeOf(err))
 }
 
 // A client may send its whole spine before it reads, however large: nothing is
