@@ -87,12 +87,12 @@ func (s *Service) Materialize(ctx context.Context, project string, req wire.Mate
 	for _, v := range views {
 		j.state.Views = append(j.state.Views, wire.ViewProgress{View: v.Name, State: stateWaiting})
 	}
+	started, _ := j.see()
 	if err := s.jobs.start(j, func() { s.run(ctx, j, views, req) }); err != nil {
 		cancel()
 		return wire.Job{}, err
 	}
-	state, _ := j.see()
-	return state, nil
+	return started, nil
 }
 
 // materializable returns the views that a request loads. Its faults are told

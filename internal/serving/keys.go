@@ -156,17 +156,16 @@ func entityKeys(v *feature.BoundView, entities map[string][]wire.RawValue) ([]fe
 	for i, k := range v.Keys {
 		columns[i] = r.column(k)
 	}
+	var out []feature.EntityKey
+	if len(r.faults) == 0 {
+		for row := range max(r.rows, 0) {
+			out = append(out, r.key(columns, row))
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(entities)) {
 		if !slices.ContainsFunc(v.Keys, func(k feature.JoinKey) bool { return k.Name == name }) {
 			r.fault("entities."+name, "not a join key of view %s (expected %s)", v.Name, keyNames(v.Keys))
 		}
-	}
-	if len(r.faults) > 0 {
-		return nil, feature.Invalid("", v.Subject(), r.faults)
-	}
-	out := make([]feature.EntityKey, 0, max(r.rows, 0))
-	for row := range max(r.rows, 0) {
-		out = append(out, r.key(columns, row))
 	}
 	return out, feature.Invalid("", v.Subject(), r.faults)
 }
