@@ -253,16 +253,17 @@ func (h *historical) chunkBytes() int64 { return h.store.o.MemoryLimit * 5 / 8 }
 // rowBytes is what a row of the spine needs beside itself.
 func (h *historical) rowBytes() int64 {
 	const (
-		join     = 3*8 + 8 + 4 // the state of one join, the time, the winner
-		perKeys  = 8 + 4       // time and row, sorted
-		perView  = 8           // reference to the row taken
-		sortOnce = 2*24 + 8    // items of package rowkey
+		join    = 3*8 + 8 + 4    // the state of one join, the time, the winner
+		perKeys = 8 + 4          // time and row, sorted
+		perView = 8              // reference to the row taken
+		sorting = 2*24 + 3*8 + 4 // items of package rowkey, and what they are made of
 	)
-	total := int64(join + sortOnce + len(h.keys)*perKeys + len(h.views)*perView)
+	answer := int64(0)
 	for _, w := range h.views {
 		for _, f := range w.out.Fields() {
-			total += typeBytes(f.Type)
+			answer += typeBytes(f.Type)
 		}
 	}
-	return total
+	// Sorting is over before there are answers.
+	return int64(join+len(h.keys)*perKeys+len(h.views)*perView) + max(answer, sorting)
 }

@@ -28,6 +28,9 @@ type NewestRequest struct {
 	Before feature.Timestamp
 	// Interval, if given, bounds the event timestamps, too.
 	Interval *feature.Interval
+	// Only, if not 0, is the version whose files alone are read: what one append
+	// has added. No append makes version 0.
+	Only int64
 }
 
 // NewestReader streams the rows that Newest selects.
@@ -90,7 +93,7 @@ func (n *newest) seen(f tableFile) bool {
 func (n *newest) files(seen bool) []tableFile {
 	var out []tableFile
 	for _, f := range n.table.files {
-		if n.seen(f) == seen {
+		if n.seen(f) == seen && (n.req.Only == 0 || n.req.Only == f.written) {
 			out = append(out, f)
 		}
 	}

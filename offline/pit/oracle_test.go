@@ -195,7 +195,11 @@ func TestJoinIsTheDefinition(t *testing.T) {
 // TestJoinOfAMillionRows holds a million random rows to the definition, row by
 // row, in blocks as files have them.
 func TestJoinOfAMillionRows(t *testing.T) {
-	w := makeWorld(rand.New(rand.NewPCG(5, 6)), shape{10_000, 1_000_000, 5, 40_000, 300_000, 1_000_000})
+	s := shape{10_000, 1_000_000, 5, 40_000, 300_000, 1_000_000}
+	if testing.Short() { // as under the race detector
+		s = shape{1000, 100_000, 5, 4000, 30_000, 100_000}
+	}
+	w := makeWorld(rand.New(rand.NewPCG(5, 6)), s)
 	for _, rule := range []pit.Rule{{}, {TTL: feature.TTL(50 * time.Millisecond)}, {KnownAt: true}} {
 		join := pit.NewJoin(w.pitSpine(t), rule)
 		w.newestFirst(join)

@@ -76,13 +76,13 @@ func (s *Sorter) spill(ctx context.Context) error {
 		s.dir = dir
 	}
 	path := s.dir.file(len(s.runs))
-	full := s.buffer
+	full, batchRows := s.buffer, s.batchRows()
 	s.buffer = buffer{}
 	s.spiller = &errgroup.Group{}
 	s.spilled = path
 	s.spiller.Go(func() error {
 		defer full.release()
-		return writeRun(path, s.schema, full.sorted(ctx, s.schema, s.keys, s.batchRows()))
+		return writeRun(path, s.schema, full.sorted(ctx, s.schema, s.keys, batchRows))
 	})
 	return nil
 }
