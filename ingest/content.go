@@ -53,7 +53,9 @@ func inputError(name string, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &own):
+	case errors.As(err, &own) && own.Code == feature.CodeDataLoss: // of the caller's file, not of ours
+		return &feature.Error{Code: feature.CodeInvalidArgument, Op: "ingest", Subject: name, Err: own.Err, Faults: own.Faults}
+	case own != nil:
 		if own.Subject == "" {
 			return &feature.Error{Code: own.Code, Op: "ingest", Subject: name, Err: own.Err, Faults: own.Faults}
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -129,7 +130,11 @@ func (j *jsonSplitter) strict(c *cells, row, start, end int) string {
 // jsonReason words what the strict decoder says about a row.
 func jsonReason(err error) string {
 	var syntactic *jsontext.SyntacticError
-	if errors.As(err, &syntactic) && !errors.Is(err, io.ErrUnexpectedEOF) {
+	switch {
+	case !errors.As(err, &syntactic) || errors.Is(err, io.ErrUnexpectedEOF):
+	case strings.Contains(syntactic.Err.Error(), "surrogate"):
+		return "not valid JSON: a string holds a lone surrogate"
+	default:
 		return "not valid JSON: " + syntactic.Err.Error()
 	}
 	return "not valid JSON: it ends too early"
