@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -52,13 +53,14 @@ func TestCheckpointInParts(t *testing.T) {
 	_, err := l.Create(ctx, Metadata{Fields: key})
 	require.NoError(t, err)
 	for i := range 6 {
-		_, err := l.Commit(ctx, Transaction{Add: []File{{Path: strconv.Itoa(i), Stats: Stats{Rows: -1}}}})
+		_, err := l.Commit(ctx, Transaction{Add: []File{{Path: fmt.Sprintf("z%d", i)}, {Path: fmt.Sprintf("a%d", i)}}})
 		require.NoError(t, err)
 	}
 	want, err := l.Snapshot(ctx)
 	require.NoError(t, err)
 	actions, err := want.actions()
 	require.NoError(t, err)
+	slices.Reverse(actions) // other engines keep no order
 	for part := range 3 {
 		var buf bytes.Buffer
 		third := actions[part*len(actions)/3 : (part+1)*len(actions)/3]
@@ -70,7 +72,7 @@ func TestCheckpointInParts(t *testing.T) {
 	}
 	got, err := New(b, "t", Options{}).Snapshot(ctx)
 	require.NoError(t, err)
-	require.Len(t, got.Files, 6)
+	require.Len(t, got.Files, 12)
 	for i, f := range got.Files {
 		require.Equal(t, want.Files[i].Path, f.Path)
 		require.Equal(t, want.Files[i].Version, f.Version)
