@@ -1,7 +1,6 @@
 package offline_test
 
 import (
-	"fmt"
 	"os"
 	"syscall"
 	"testing"
@@ -196,5 +195,5 @@ func TestDamagedFile(t *testing.T) {
 	require.NoError(t, err)
 	_, err = tryDrain(t, reader, typesOf(v))
 	require.Equal(t, feature.CodeDataLoss, feature.CodeOf(err), "%v", err)
-	require.ErrorContains(t, err, fmt.Sprintf("file %s", damaged))
+	require.ErrorContains(t, err, "file "+damaged)
 }

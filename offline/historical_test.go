@@ -363,8 +363,9 @@ func restate(commit []byte, bound string) ([]byte, bool) {
 }
 
 // foreignFile adds a file to a table as another writer would.
-func foreignFile(t *testing.T, b bucket.Bucket, v *feature.BoundView, name string, rec arrow.Record, metadata delta.Metadata, partition map[string]string) {
+func foreignFile(t *testing.T, b bucket.Bucket, v *feature.BoundView, rec arrow.Record, metadata delta.Metadata, partition map[string]string) {
 	t.Helper()
+	const name = "day=x/part.parquet"
 	log := delta.New(b, offline.TablePath(v), delta.Options{})
 	if _, err := log.Snapshot(t.Context()); err != nil {
 		_, err = log.Create(t.Context(), metadata)
@@ -411,7 +412,7 @@ func TestTablesOfOthers(t *testing.T) {
 		}
 		reader := arrays(t, schema, cols...)
 		require.True(t, reader.Next())
-		foreignFile(t, b, v, "day=x/part.parquet", reader.Record(), delta.Metadata{Fields: fields, PartitionColumns: []string{"day"}}, map[string]string{"day": "x"})
+		foreignFile(t, b, v, reader.Record(), delta.Metadata{Fields: fields, PartitionColumns: []string{"day"}}, map[string]string{"day": "x"})
 		s := openStore(t, b, o)
 		got, err := s.Historical(t.Context(), offline.HistoricalRequest{
 			Spine: spineOf(t, spineColumns, [][]feature.Value{

@@ -62,7 +62,7 @@ func (s *Store) Newest(ctx context.Context, v *feature.BoundView, req NewestRequ
 	var units []unit
 	for _, seen := range []bool{false, true} {
 		part := *t
-		part.files = n.files(seen)
+		part.files, part.opened = n.files(seen), nil
 		more, err := part.units(ctx, n.where(seen))
 		if err != nil {
 			return nil, err

@@ -238,7 +238,7 @@ func joinParts(ctx context.Context, schema *arrow.Schema, parts []arrow.Record) 
 	var refs []gather.Ref
 	for source, part := range parts {
 		for row := range part.NumRows() {
-			refs = append(refs, gather.Ref{Source: int32(source), Row: int32(row)}) //nolint:gosec // rows of a unit
+			refs = append(refs, gather.Ref{Source: int32(source), Row: int32(row)})
 		}
 	}
 	return gather.Record(ctx, schema, parts, refs)

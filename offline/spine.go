@@ -120,7 +120,7 @@ func sortedSpine(numbering rowkey.Numbering, numbers []uint64, at []int64, rows,
 	var begins []int32
 	for i, from := range order {
 		if i == 0 || numbers[from] != numbers[order[i-1]] {
-			begins = append(begins, int32(i)) //nolint:gosec // a row of a chunk
+			begins = append(begins, int32(i))
 			numbering.AppendKey(&out.keys, numbers[from])
 		}
 		t := at[from]
@@ -155,7 +155,7 @@ func (h *historical) appendRows(rec arrow.Record, keys []arrow.Array, base int32
 		if err != nil {
 			return nil, nil, h.rowFault(h.time, int(base)+i, err)
 		}
-		rows, at = append(rows, base+int32(i)), append(at, int64(t)) //nolint:gosec // a row of a chunk
+		rows, at = append(rows, base+int32(i)), append(at, int64(t))
 	}
 	return rows, at, nil
 }

@@ -35,6 +35,7 @@ type table struct {
 	prefix  string
 	snap    *delta.Snapshot // nil: there is no table
 	files   []tableFile     // in the order of writing
+	opened  []*dataFile     // by file; those that have been read from
 	limit   int64           // bytes of one piece of a file
 	fixedAt map[string]bool // partition columns
 }

@@ -19,7 +19,8 @@ type unit struct {
 }
 
 // units opens the files of a table in which a row may have what the predicate
-// asks, and returns their row groups in the order of writing.
+// asks, and returns their row groups in the order of writing. A file is opened
+// once, however many chunks of a spine it is read for.
 func (t *table) units(ctx context.Context, p predicate) ([]unit, error) {
 	var kept []int
 	for i, f := range t.files {
@@ -30,7 +31,17 @@ func (t *table) units(ctx context.Context, p predicate) ([]unit, error) {
 	var out []unit
 	// A file is read with the context that it was opened with, so with the
 	// caller's, which outlives the opening.
-	open := func(_ context.Context, i int) (*dataFile, error) { return t.file(ctx, kept[i]) }
+	if t.opened == nil {
+		t.opened = make([]*dataFile, len(t.files))
+	}
+	open := func(_ context.Context, i int) (*dataFile, error) {
+		if f := t.opened[kept[i]]; f != nil {
+			return f, nil
+		}
+		f, err := t.file(ctx, kept[i])
+		t.opened[kept[i]] = f
+		return f, err
+	}
 	err := inOrder(ctx, len(kept), open, func(_ int, f *dataFile) error {
 		out = append(out, f.units(p)...)
 		return nil

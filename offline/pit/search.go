@@ -10,7 +10,7 @@ func lowerBound(values []int64, v int64) int {
 	}
 	hi = min(hi, len(values))
 	for lo < hi {
-		mid := int(uint(lo+hi) / 2) //nolint:gosec // not negative
+		mid := int(uint(lo+hi) / 2)
 		if values[mid] < v {
 			lo = mid + 1
 		} else {
@@ -30,7 +30,7 @@ func upperBoundFrom(values []int64, from int, v int64) int {
 	}
 	hi := min(lo+step-1, len(values))
 	for lo < hi {
-		mid := int(uint(lo+hi) / 2) //nolint:gosec // not negative
+		mid := int(uint(lo+hi) / 2)
 		if values[mid] <= v {
 			lo = mid + 1
 		} else {

@@ -235,7 +235,7 @@ func (t *taker) offsets(extent func(Ref) (start, end int32)) ([]int32, error) {
 		if total > math.MaxInt32 {
 			return nil, fmt.Errorf("%d rows hold more than %d bytes or elements", i, math.MaxInt32)
 		}
-		out[i+1] = int32(total) //nolint:gosec // checked above
+		out[i+1] = int32(total)
 	}
 	return out, nil
 }

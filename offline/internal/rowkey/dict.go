@@ -40,14 +40,14 @@ func (d *Dict) Add(key []byte) int32 {
 func (d *Dict) grow() {
 	const fewest = 1024
 	size := max(fewest, 2*len(d.slots))
-	d.slots = make([]int32, 1<<bits.Len(uint(size-1))) //nolint:gosec // positive
-	mask := uint64(len(d.slots) - 1)                   //nolint:gosec // positive
+	d.slots = make([]int32, 1<<bits.Len(uint(size-1)))
+	mask := uint64(len(d.slots) - 1) //nolint:gosec // positive
 	for i, sum := range d.sums {
 		at := sum & mask
 		for d.slots[at] != 0 {
 			at = (at + 1) & mask
 		}
-		d.slots[at] = int32(i + 1) //nolint:gosec // fewer keys than rows
+		d.slots[at] = int32(i + 1)
 	}
 }
 
@@ -55,13 +55,13 @@ func (d *Dict) grow() {
 func (d *Dict) Sorted() (sorted Keys, rank []int32) {
 	order := make([]int32, d.keys.Len())
 	for i := range order {
-		order[i] = int32(i) //nolint:gosec // an index
+		order[i] = int32(i)
 	}
 	slices.SortFunc(order, func(a, b int32) int { return d.keys.Compare(int(a), &d.keys, int(b)) })
 	rank = make([]int32, len(order))
 	sorted.data = make([]byte, 0, len(d.keys.data))
 	for r, i := range order {
-		rank[i] = int32(r) //nolint:gosec // an index
+		rank[i] = int32(r)
 		sorted.add(d.keys.bytes(int(i)))
 	}
 	return sorted, rank

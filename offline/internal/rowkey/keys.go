@@ -99,7 +99,7 @@ func (k *Keys) seek(from int, l *Keys, j int) int {
 	}
 	hi := min(lo+step-1, k.Len())
 	for lo < hi {
-		mid := int(uint(lo+hi) / 2) //nolint:gosec // not negative
+		mid := int(uint(lo+hi) / 2)
 		if k.Compare(mid, l, j) < 0 {
 			lo = mid + 1
 		} else {

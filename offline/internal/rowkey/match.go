@@ -26,7 +26,7 @@ func (g *Grouped) Match(wanted *Keys, rows int) []pit.Group {
 			k = next
 			continue
 		}
-		out = append(out, pit.Group{Key: int32(k), Start: start[i], End: start[i+1]}) //nolint:gosec // an index
+		out = append(out, pit.Group{Key: int32(k), Start: start[i], End: start[i+1]})
 		i++
 		k++
 	}
@@ -38,7 +38,7 @@ func (g *Grouped) starts(rows int) []int32 {
 	out := make([]int32, 0, g.Keys.Len()+1)
 	for row := range rows {
 		if int(g.of[row]) == len(out) {
-			out = append(out, int32(row)) //nolint:gosec // an index
+			out = append(out, int32(row))
 		}
 	}
 	return append(out, int32(rows)) //nolint:gosec // the rows of a block
@@ -76,7 +76,7 @@ func seek(values []uint64, from int, v uint64) int {
 	}
 	hi := min(lo+step-1, len(values))
 	for lo < hi {
-		mid := int(uint(lo+hi) / 2) //nolint:gosec // not negative
+		mid := int(uint(lo+hi) / 2)
 		if values[mid] < v {
 			lo = mid + 1
 		} else {

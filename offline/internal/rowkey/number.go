@@ -56,7 +56,7 @@ func (n *Numbering) AppendKey(list *Keys, number uint64) {
 func (k *Keys) AnyIn(low, high []byte) bool {
 	lo, hi := 0, k.Len()
 	for lo < hi {
-		mid := int(uint(lo+hi) / 2) //nolint:gosec // not negative
+		mid := int(uint(lo+hi) / 2)
 		if k.compareTo(mid, low) < 0 {
 			lo = mid + 1
 		} else {
@@ -100,7 +100,7 @@ func (g *Grouped) Starts(rows int) []int32 {
 	out := make([]int32, 0, rows/2+2)
 	for row, p := range g.Keys.prefix {
 		if row == 0 || p != g.Keys.prefix[row-1] {
-			out = append(out, int32(row)) //nolint:gosec // the rows of a block
+			out = append(out, int32(row))
 		}
 	}
 	return append(out, int32(rows)) //nolint:gosec // the rows of a block

@@ -22,14 +22,14 @@ func Order(keys []uint64, event, created []int64) []int32 {
 	out := make([]int32, len(keys))
 	if inOrder(keys, event, created) {
 		for i := range out {
-			out[i] = int32(i) //nolint:gosec // an index
+			out[i] = int32(i)
 		}
 		return out
 	}
 	s := sorter{created: created, spare: make([]item, len(keys))}
 	items := make([]item, len(keys))
 	for i, k := range keys {
-		items[i] = item{key: k, event: event[i], row: int32(i)} //nolint:gosec // an index
+		items[i] = item{key: k, event: event[i], row: int32(i)}
 	}
 	items = s.byKey(items)
 	for start := 0; start < len(items); {

@@ -76,7 +76,7 @@ func (b *buffer) order(keys []feature.JoinKey) ([]gather.Ref, error) {
 	all := make([]gather.Ref, 0, b.rows)
 	for source, rec := range b.records {
 		for row := range rec.NumRows() {
-			all = append(all, gather.Ref{Source: int32(source), Row: int32(row)}) //nolint:gosec // checked above
+			all = append(all, gather.Ref{Source: int32(source), Row: int32(row)})
 		}
 	}
 	out := make([]gather.Ref, len(order))
