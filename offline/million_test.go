@@ -244,7 +244,7 @@ func TestHistoricalOfRandomWorlds(t *testing.T) {
 		s := makeSpine(r, 1+r.IntN(200), 1+r.IntN(30))
 		o := offline.Options{
 			MemoryLimit:  []int64{0, 1 << 10, 1 << 16}[r.IntN(3)],
-			RowGroupRows: []int{0, 1, 10}[r.IntN(3)], FileRows: []int{0, 7, 50}[r.IntN(3)],
+			RowGroupRows: []int{0, 20, 60}[r.IntN(3)], FileRows: []int{0, 40, 90}[r.IntN(3)],
 		}
 		store := openStore(t, memBucket(t), o)
 		h.load(t, store, shuffled(r, len(h.key)), 1+r.IntN(4))
