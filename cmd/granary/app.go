@@ -120,7 +120,9 @@ func (a *app) open(ctx context.Context) (backend, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &remote{client: client, clock: a.clock}, nil
+		return &remote{
+			client: client, project: a.config.Project, clock: a.clock, tempDir: a.config.Resolve(a.config.Offline.TempDir),
+		}, nil
 	}
 	system, err := wiring.Open(ctx, a.config, wiring.Options{Clock: a.clock, Log: a.log})
 	if err != nil {

@@ -68,6 +68,18 @@ type ingestRequest struct {
 	progress    func(ingest.Progress)
 }
 
+// files is the request to read the files into a view.
+func (r ingestRequest) files(view *feature.BoundView) ingest.FileRequest {
+	baseDir := ""
+	if len(r.inputs) == 0 {
+		baseDir = r.baseDir
+	}
+	return ingest.FileRequest{
+		View: view, Inputs: r.inputs, BaseDir: baseDir, Format: r.format, Strict: r.strict,
+		IdempotencyKey: r.key, DeadLetters: r.deadLetters, Progress: r.progress,
+	}
+}
+
 // outcome returns a materialization that has ended, as an error if it did not
 // end well.
 func outcome(job wire.Job, err error) (wire.Job, error) {

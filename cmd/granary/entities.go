@@ -85,7 +85,7 @@ func (e *entityFlags) readJSON(a *app) (map[string][]wire.RawValue, error) {
 	}
 	var out map[string][]wire.RawValue
 	if err := json.Unmarshal(data, &out); err != nil {
-		return nil, usagef(`--entities: not a JSON object of arrays, such as {"origin": ["JFK"]}: %w`, err)
+		return nil, usagef(`--entities: not a JSON object of arrays, such as {"origin": ["JFK"]}`)
 	}
 	return out, nil
 }

@@ -78,6 +78,9 @@ func (a *app) writeRecords(ctx context.Context, path string, records array.Recor
 		return written{Path: path, Rows: n, Bytes: out.bytes}, err
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if pathErr, ok := errors.AsType[*os.PathError](err); ok {
+		return written{}, feature.Errorf(feature.CodeInvalidArgument, "", path, "its folder cannot be written to: %w", pathErr.Err)
+	}
 	if err != nil {
 		return written{}, err
 	}

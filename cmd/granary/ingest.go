@@ -22,7 +22,9 @@ view, by one commit: all of their rows appear at once, or none. Without files,
 the source of the view is read. A FILE may be a glob.
 
 A row that cannot be accepted is told, with its source, position, field and
-reason, in the dead letters; the others land.`,
+reason, in the dead letters; the others land. Through a server, whose clock it
+is, a row dated more than its max_future ahead is not accepted either; local
+files may hold such rows.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
@@ -67,11 +69,15 @@ func (a *app) printIngest(sum ingest.Summary, asJSON bool) error {
 	took := time.Duration(sum.Seconds * float64(time.Second))
 	a.printf("%s: %s accepted, %s rejected, %s skipped, version %d, in %s\n",
 		sum.View, rowsText(sum.Accepted), count(sum.Rejected), count(sum.Skipped), sum.Version, seconds(took))
-	for _, r := range sum.Rejections {
+	told := int64(0) // rows, of which one may have several faults
+	for i, r := range sum.Rejections {
 		a.notef("  rejected %s\n", place(r))
+		if i == 0 || sum.Rejections[i-1].Row != r.Row || sum.Rejections[i-1].Source != r.Source {
+			told++
+		}
 	}
-	if told := int64(len(sum.Rejections)); sum.Rejected > told {
-		a.notef("  rejected %s more\n", count(sum.Rejected-told))
+	if sum.Rejected > told {
+		a.notef("  rejected %s more\n", rowsText(sum.Rejected-told))
 	}
 	if sum.DeadLetters != "" {
 		a.notef("  rejected rows are in %s\n", sum.DeadLetters)
@@ -82,9 +88,6 @@ func (a *app) printIngest(sum ingest.Summary, asJSON bool) error {
 // place tells where a rejected row stands, and why it was rejected.
 func place(r ingest.Rejection) string {
 	at := fmt.Sprintf("%s row %d", r.Source, r.Row)
-	if r.Line > 0 {
-		at = fmt.Sprintf("%s:%d", r.Source, r.Line)
-	}
 	if r.Field != "" {
 		return at + " " + r.Field + ": " + r.Reason
 	}

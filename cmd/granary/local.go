@@ -108,14 +108,7 @@ func (l *local) Ingest(ctx context.Context, req ingestRequest) (ingest.Summary, 
 	if err != nil {
 		return ingest.Summary{}, err
 	}
-	baseDir := ""
-	if len(req.inputs) == 0 {
-		baseDir = req.baseDir
-	}
-	return l.Ingester.Files(ctx, ingest.FileRequest{
-		View: view, Inputs: req.inputs, BaseDir: baseDir, Format: req.format, Strict: req.strict,
-		IdempotencyKey: req.key, DeadLetters: req.deadLetters, Progress: req.progress,
-	})
+	return l.Ingester.Files(ctx, req.files(view))
 }
 
 // cancelTimeout bounds how long a canceled materialization is waited for.
