@@ -149,5 +149,7 @@ func block(rows []feature.Row, keys []feature.EntityKey, position int64) pit.Blo
 }
 
 func TestScripts(t *testing.T) {
-	pittest.Run(t, "testdata", func(*testing.T) pittest.Engine { return &engine{loads: map[string][][]feature.Row{}} })
+	for _, folder := range []string{"testdata/engine", "testdata/status"} {
+		pittest.Run(t, folder, func(*testing.T) pittest.Engine { return &engine{loads: map[string][][]feature.Row{}} })
+	}
 }
