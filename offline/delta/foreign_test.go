@@ -141,6 +141,27 @@ func TestForeignTablesRefused(t *testing.T) {
 	require.ErrorContains(t, err, "changeDataFeed")
 }
 
+// TestForeignCheckpoints opens tables of which nothing is left before the
+// checkpoint that delta-rs wrote.
+func TestForeignCheckpoints(t *testing.T) {
+	for name, checkpoint := range map[string]int64{"types": 1, "changed": 4} {
+		want, err := delta.New(openBucket(t, foreign), name, delta.Options{}).Snapshot(t.Context())
+		require.NoError(t, err)
+		root := t.TempDir()
+		require.NoError(t, os.CopyFS(root, os.DirFS(filepath.Join(foreign, name))))
+		for v := range checkpoint + 1 {
+			require.NoError(t, os.Remove(filepath.Join(root, "_delta_log", fmt.Sprintf("%020d.json", v))))
+		}
+		got, err := delta.New(openBucket(t, root), "", delta.Options{}).Snapshot(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, want.Metadata, got.Metadata)
+		require.ElementsMatch(t, paths(want), paths(got))
+		wantVersion, _ := want.App("loader")
+		gotVersion, _ := got.App("loader")
+		require.Equal(t, wantVersion, gotVersion)
+	}
+}
+
 // TestForeignTableGoesOn commits to a copy of a table of delta-rs.
 func TestForeignTableGoesOn(t *testing.T) {
 	root := t.TempDir()

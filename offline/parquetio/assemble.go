@@ -197,7 +197,7 @@ func convert(n *node, b *leafBatch) (arrow.ArrayData, error) {
 	if n.typ.ID() == arrow.NULL {
 		return array.NewData(n.typ, b.slots, []*memory.Buffer{nil}, nil, b.slots, 0), nil
 	}
-	if b.nulls > 0 && !n.nullable {
+	if b.nulls > 0 && n.held {
 		return nil, fmt.Errorf("%d nulls where its Arrow schema has none", b.nulls)
 	}
 	valid := bitmap(b.valid, b.nulls)

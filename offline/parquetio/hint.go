@@ -202,6 +202,7 @@ func (n *node) applyHint(h *hint) {
 		}
 		// The Arrow module stores elements that are never null as if they
 		// could be; convert holds them to it.
+		elem.held = elem.nullable && !h.children[0].nullable
 		elem.nullable = elem.nullable && h.children[0].nullable
 		n.size = h.size
 		n.typ = arrow.FixedSizeListOfField(n.size, elem.field())

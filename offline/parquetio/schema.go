@@ -147,6 +147,7 @@ type node struct {
 	kind     nodeKind
 	typ      arrow.DataType
 	nullable bool
+	held     bool // never null by a hint of Arrow, though the file could say so
 	metadata arrow.Metadata
 	children []*node
 	leaf     *leaf // of leaves
