@@ -206,10 +206,7 @@ func shuffled(r *rand.Rand, n int) []int32 {
 // were spilled, a spine in several chunks; and the same rows in another order of
 // arrival give the same answers.
 func TestHistoricalOfAMillionRows(t *testing.T) {
-	rows, keys, asks := 1_000_000, 20_000, 200_000
-	if testing.Short() { // as under the race detector
-		rows, keys, asks = rows/20, keys/20, asks/20
-	}
+	const rows, keys, asks = 1_000_000 / scale, 20_000 / scale, 200_000 / scale
 	r := rand.New(rand.NewPCG(7, 8))
 	h := makeHistory(r, millionView(0), rows, keys)
 	s := makeSpine(r, asks, keys)
@@ -234,11 +231,7 @@ func TestHistoricalOfAMillionRows(t *testing.T) {
 
 // TestHistoricalOfRandomWorlds does the same with small worlds of every shape.
 func TestHistoricalOfRandomWorlds(t *testing.T) {
-	seeds := uint64(25)
-	if testing.Short() {
-		seeds = 6
-	}
-	for seed := range seeds {
+	for seed := range uint64(25) {
 		r := rand.New(rand.NewPCG(seed, 9))
 		h := makeHistory(r, millionView(time.Duration(r.IntN(3))*time.Duration(r.Int64N(500))*time.Millisecond), 1+r.IntN(200), 1+r.IntN(30))
 		s := makeSpine(r, 1+r.IntN(200), 1+r.IntN(30))

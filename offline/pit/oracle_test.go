@@ -195,10 +195,7 @@ func TestJoinIsTheDefinition(t *testing.T) {
 // TestJoinOfAMillionRows holds a million random rows to the definition, row by
 // row, in blocks as files have them.
 func TestJoinOfAMillionRows(t *testing.T) {
-	s := shape{10_000, 1_000_000, 5, 40_000, 300_000, 1_000_000}
-	if testing.Short() { // as under the race detector
-		s = shape{1000, 100_000, 5, 4000, 30_000, 100_000}
-	}
+	s := shape{10_000 / scale, 1_000_000 / scale, 5, 40_000 / scale, 300_000 / scale, 1_000_000 / scale}
 	w := makeWorld(rand.New(rand.NewPCG(5, 6)), s)
 	for _, rule := range []pit.Rule{{}, {TTL: feature.TTL(50 * time.Millisecond)}, {KnownAt: true}} {
 		join := pit.NewJoin(w.pitSpine(t), rule)
