@@ -42,7 +42,12 @@ func (s *Store) newFileWriter(v *feature.BoundView, schema *arrow.Schema, rowByt
 	_, _ = rand.Read(random[:]) // never fails
 	return &fileWriter{
 		store: s, view: v, schema: schema, name: hex.EncodeToString(random[:]),
-		options: parquetio.WriterOptions{RowGroupRows: min(s.o.RowGroupRows, rows), SortedBy: sortedBy(v)},
+		options: parquetio.WriterOptions{
+			RowGroupRows: min(s.o.RowGroupRows, rows), SortedBy: sortedBy(v), VectorsAsLists: true,
+			// Twice the size of zstd's at worst, and read twice as fast; written
+			// four times as fast.
+			Codec: parquetio.Snappy,
+		},
 	}
 }
 

@@ -34,6 +34,11 @@ type WriterOptions struct {
 	// nulls first, compared as feature.Value.Compare does. Write verifies it,
 	// and the file records it. Empty: no order is claimed.
 	SortedBy []string
+	// VectorsAsLists makes the Arrow schema that the footer keeps say list where
+	// the records have lists of fixed size, as Parquet itself does. Engines that
+	// take the kept schema by its word refuse a table whose own schema says list
+	// otherwise.
+	VectorsAsLists bool
 	// Metadata is written into the footer, beside the Arrow schema. Keys that
 	// begin with "granary." are ours, see docs/format/parquet.md.
 	Metadata map[string]string

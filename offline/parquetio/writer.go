@@ -95,7 +95,11 @@ func (w *Writer) appendMetadata(o WriterOptions) error {
 		all = map[string]string{}
 	}
 	all[keyFormat] = format
-	all[keyArrowSchema] = base64.StdEncoding.EncodeToString(flight.SerializeSchema(w.schema, memory.DefaultAllocator))
+	kept := w.schema
+	if o.VectorsAsLists {
+		kept = w.stored
+	}
+	all[keyArrowSchema] = base64.StdEncoding.EncodeToString(flight.SerializeSchema(kept, memory.DefaultAllocator))
 	if len(o.SortedBy) > 0 {
 		names, err := json.Marshal(o.SortedBy)
 		if err != nil {
