@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"strings"
 )
 
 var errUTF8 = errors.New("text is not valid UTF-8")
@@ -20,7 +21,7 @@ func ParseText(t Type, text string) (Value, error) {
 	case KindInt32, KindInt64:
 		return parseIntValue(t, text)
 	case KindFloat32, KindFloat64:
-		return parseFloatValue(t, text)
+		return parseFloatValue(t, floatWord(text))
 	case KindString:
 		if !ValidText(text) {
 			return Value{}, errUTF8
@@ -38,6 +39,23 @@ func ParseText(t Type, text string) (Value, error) {
 	case KindInvalid:
 	}
 	return Value{}, fmt.Errorf("no such type: %s", t)
+}
+
+// floatWord returns the word that the rules know for one that other programs
+// write into plain text: nan, inf, -inf, in any case. Other text is returned as
+// it is.
+func floatWord(text string) string {
+	word, sign := text, ""
+	if len(word) > 0 && (word[0] == '-' || word[0] == '+') {
+		word, sign = word[1:], strings.TrimPrefix(word[:1], "+")
+	}
+	switch {
+	case strings.EqualFold(word, "nan") && sign == "":
+		return "NaN"
+	case strings.EqualFold(word, "inf"), strings.EqualFold(word, "infinity"):
+		return sign + "Infinity"
+	}
+	return text
 }
 
 func parseBool(text string) (Value, error) {

@@ -309,3 +309,20 @@ func FuzzEntityKeyValues(f *testing.F) {
 		require.Equal(t, string(data), string(back), "one key has one encoding")
 	})
 }
+
+func TestParseTextTakesTheWordsOfOtherPrograms(t *testing.T) {
+	for text, want := range map[string]float64{
+		"nan": math.NaN(), "NaN": math.NaN(), "NAN": math.NaN(), "inf": math.Inf(1), "+Inf": math.Inf(1), "-inf": math.Inf(-1),
+		"Infinity": math.Inf(1), "-INFINITY": math.Inf(-1),
+	} {
+		v, err := feature.ParseText(feature.Float64, text)
+		require.NoError(t, err, text)
+		require.True(t, v.Equal(feature.Float64Value(want)), text)
+	}
+	for _, text := range []string{"-nan", "na", "infin", "--inf", "", "+1"} {
+		_, err := feature.ParseText(feature.Float64, text)
+		require.Error(t, err, text)
+	}
+	_, err := feature.ParseString(feature.Float64, "nan")
+	require.Error(t, err, "JSON has one spelling of each")
+}
