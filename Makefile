@@ -43,8 +43,20 @@ fmt: tools ## Format the code.
 	$(TOOLS)/golangci-lint fmt
 
 .PHONY: bench
-bench: python ## Run the benchmarks in short form; results are ratios.
-	$(GO) run ./bench
+bench: ## Run every benchmark in short form (some minutes); results are ratios.
+	$(GO) run $(GOFLAGS_ALL) ./bench/lookup
+	$(GO) run $(GOFLAGS_ALL) ./bench/online
+	$(GO) run $(GOFLAGS_ALL) ./bench/offline
+	$(GO) run $(GOFLAGS_ALL) ./bench/scan
+
+.PHONY: bench-offline bench-online
+bench-offline: ## The joins, ingest and scans over ten million rows (an hour).
+	$(GO) run $(GOFLAGS_ALL) ./bench/offline -full
+	$(GO) run $(GOFLAGS_ALL) ./bench/scan -full
+
+bench-online: ## Lookups and materialization in full.
+	$(GO) run $(GOFLAGS_ALL) ./bench/lookup -seconds 10
+	$(GO) run $(GOFLAGS_ALL) ./bench/online -full
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz test for FUZZTIME (30s) each.
