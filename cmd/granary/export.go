@@ -97,9 +97,9 @@ func (a *app) export(ctx context.Context, b backend, view string, o wire.ExportO
 	if err != nil {
 		return err
 	}
-	if f.asJSON {
+	if f.asJSON && out.Path != "-" {
 		return a.printJSON(out)
 	}
-	a.notef("%s: %s, %s, in %s\n", out.Path, rowsText(out.Rows), size(out.Bytes), seconds(a.since(start)))
+	a.tellWritten(out, "%s: %s, %s, in %s\n", out.Path, rowsText(out.Rows), size(out.Bytes), seconds(a.since(start)))
 	return nil
 }

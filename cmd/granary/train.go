@@ -95,12 +95,22 @@ func (a *app) train(ctx context.Context, b backend, req trainRequest, asJSON boo
 	if err != nil {
 		return err
 	}
-	if asJSON {
+	if asJSON && out.Path != "-" {
 		return a.printJSON(out)
 	}
-	a.notef("%s: %s, %d columns, %s, in %s\n",
+	a.tellWritten(out, "%s: %s, %d columns, %s, in %s\n",
 		out.Path, rowsText(out.Rows), len(records.Schema().Fields()), size(out.Bytes), seconds(a.since(start)))
 	return nil
+}
+
+// tellWritten tells what was written, on standard output unless that is where
+// it was written to.
+func (a *app) tellWritten(out written, format string, args ...any) {
+	if out.Path == "-" {
+		a.notef(format, args...)
+		return
+	}
+	a.printf(format, args...)
 }
 
 // writeShown writes records with the progress shown.

@@ -41,36 +41,51 @@ type tally struct {
 	distinct map[string]bool
 }
 
+// counts are the tallies of all feature columns.
+type counts struct {
+	rows    int64
+	columns map[string]*tally
+}
+
 // check holds the training set to expected.json.
 func (d *demo) check(ctx context.Context) error {
-	data, err := os.ReadFile(filepath.Join(d.example, "expected.json"))
+	want, err := readExpected(d.example)
 	if err != nil {
 		return err
 	}
+	got, err := countFile(ctx, d.path("training.parquet"))
+	if err != nil {
+		return err
+	}
+	if err := want.compare(got); err != nil {
+		return err
+	}
+	fmt.Printf("\nThe %d rows and the counts and sums of all %d feature columns are those of expected.json.\n", got.rows, len(got.columns))
+	return nil
+}
+
+func readExpected(example string) (expected, error) {
 	var want expected
-	if err := json.Unmarshal(data, &want); err != nil {
-		return err
-	}
-	rows, got, err := tallyFile(ctx, d.path("training.parquet"))
+	data, err := os.ReadFile(filepath.Clean(filepath.Join(example, "expected.json")))
 	if err != nil {
-		return err
+		return want, err
 	}
-	if rows != want.SpineRows {
-		return fmt.Errorf("the training set has %d rows where %d are expected", rows, want.SpineRows)
-	}
+	err = json.Unmarshal(data, &want)
+	return want, err
+}
+
+// compare tells every column that is not as expected.
+func (e expected) compare(got *counts) error {
 	var faults []error
-	columns := 0
-	for view, v := range want.Views {
+	if got.rows != e.SpineRows {
+		faults = append(faults, fmt.Errorf("the training set has %d rows where %d are expected", got.rows, e.SpineRows))
+	}
+	for view, v := range e.Views {
 		for name, f := range v.Features {
-			columns++
-			faults = append(faults, f.compare(view+"__"+name, got[view+"__"+name]))
+			faults = append(faults, f.compare(view+"__"+name, got.columns[view+"__"+name]))
 		}
 	}
-	if err := errors.Join(faults...); err != nil {
-		return err
-	}
-	fmt.Printf("\nThe %d rows and the counts and sums of all %d feature columns are those of expected.json.\n", rows, columns)
-	return nil
+	return errors.Join(faults...)
 }
 
 func (f expectedFeature) compare(column string, got *tally) error {
@@ -87,38 +102,44 @@ func (f expectedFeature) compare(column string, got *tally) error {
 	return nil
 }
 
-// tallyFile counts the feature columns of a Parquet file.
-func tallyFile(ctx context.Context, path string) (rows int64, columns map[string]*tally, err error) {
+// countFile counts the feature columns of a Parquet file.
+func countFile(ctx context.Context, path string) (*counts, error) {
 	f, err := os.Open(filepath.Clean(path))
 	if err != nil {
-		return 0, nil, err
+		return nil, err
 	}
 	defer func() { _ = f.Close() }()
 	info, err := f.Stat()
 	if err != nil {
-		return 0, nil, err
+		return nil, err
 	}
 	file, err := parquetio.Open(f, info.Size(), path, parquetio.ReaderOptions{})
 	if err != nil {
-		return 0, nil, err
+		return nil, err
 	}
-	columns = map[string]*tally{}
+	got := &counts{columns: map[string]*tally{}}
 	for rec, err := range file.Records(ctx, parquetio.ScanOptions{}) {
 		if err != nil {
-			return 0, nil, err
+			return nil, err
 		}
-		rows += rec.NumRows()
-		for i, field := range rec.Schema().Fields() {
-			if strings.Contains(field.Name, "__") {
-				if columns[field.Name] == nil {
-					columns[field.Name] = &tally{distinct: map[string]bool{}}
-				}
-				columns[field.Name].add(rec.Column(i))
-			}
-		}
+		got.add(rec)
 		rec.Release()
 	}
-	return rows, columns, file.Close()
+	return got, file.Close()
+}
+
+// add counts the feature columns of one batch.
+func (c *counts) add(rec arrow.Record) {
+	c.rows += rec.NumRows()
+	for i, field := range rec.Schema().Fields() {
+		if !strings.Contains(field.Name, "__") {
+			continue
+		}
+		if c.columns[field.Name] == nil {
+			c.columns[field.Name] = &tally{distinct: map[string]bool{}}
+		}
+		c.columns[field.Name].add(rec.Column(i))
+	}
 }
 
 // add counts the values of one batch.

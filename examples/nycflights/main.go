@@ -45,26 +45,18 @@ func run(ctx context.Context, binary, dir, example string) error {
 		}
 	}
 	fmt.Printf("\nAll of it took %.1f s.\n", time.Since(start).Seconds())
-	d.goOn()
-	return nil
+	return d.goOn()
 }
 
 // demo is one run.
 type demo struct {
-	binary  string // absolute
+	binary  string
 	dir     string
-	example string // absolute
+	example string
 }
 
 // newDemo makes the folder anew. It removes nothing that a demo did not make.
 func newDemo(binary, dir, example string) (*demo, error) {
-	binary, err := filepath.Abs(binary)
-	if err != nil {
-		return nil, err
-	}
-	if example, err = filepath.Abs(example); err != nil {
-		return nil, err
-	}
 	d := &demo{binary: binary, dir: dir, example: example}
 	if _, err := os.Stat(d.path("granary.yaml")); err == nil {
 		if err := os.RemoveAll(dir); err != nil {
@@ -74,14 +66,32 @@ func newDemo(binary, dir, example string) (*demo, error) {
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return nil, err
 	}
+	definitions, err := d.seen(filepath.Join(example, "features.yaml"))
+	if err != nil {
+		return nil, err
+	}
 	return d, os.WriteFile(d.path("granary.yaml"), fmt.Appendf(nil, `project: flights
 definitions: [%s]
 storage: store
 online: {path: online}
-`, filepath.Join(example, "features.yaml")), 0o600)
+`, definitions), 0o600)
 }
 
 func (d *demo) path(name string) string { return filepath.Join(d.dir, name) }
+
+// seen returns a path as it is seen from the folder of the demo, where the
+// commands run.
+func (d *demo) seen(path string) (string, error) {
+	from, err := filepath.Abs(d.dir)
+	if err != nil {
+		return "", err
+	}
+	to, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Rel(from, to)
+}
 
 // define applies the definitions.
 func (d *demo) define(ctx context.Context) error {
@@ -104,14 +114,22 @@ func (d *demo) load(ctx context.Context) error {
 // train builds the training set of all flights.
 func (d *demo) train(ctx context.Context) error {
 	fmt.Println("\n# The training set: every flight of the year, with what was known at its scheduled time.")
-	return d.granary(ctx, "train", "--service", "delay", "--spine", filepath.Join(d.example, "data", "flights.csv.zst"),
+	spine, err := d.seen(filepath.Join(d.example, "data", "flights.csv.zst"))
+	if err != nil {
+		return err
+	}
+	return d.granary(ctx, "train", "--service", "delay", "--spine", spine,
 		"--time-column", "scheduled_at", "--full-names", "--out", "training.parquet")
 }
 
 // goOn tells what to try next.
-func (d *demo) goOn() {
+func (d *demo) goOn() error {
+	binary, err := d.seen(d.binary)
+	if err != nil {
+		return err
+	}
 	fmt.Printf(`
-Go on in %s. Serve it again:
+It is all in %s. Serve it again:
 
   cd %s && %s serve --now %s
 
@@ -128,9 +146,10 @@ from Go:
       Features: []string{"weather:temp"},
       Entities: map[string][]wire.RawValue{"origin": sdk.Values("EWR", "JFK", "LGA")}})
 
-and train, from Python:
+and read the training set, from Python:
 
   import pyarrow.parquet as pq
   flights = pq.read_table("training.parquet").to_pandas()
-`, d.dir, d.dir, d.binary, present)
+`, d.dir, d.dir, binary, present)
+	return nil
 }
