@@ -22,7 +22,7 @@ func server(body string) *httptest.Server {
 
 func ExampleClient_OnlineFeatures() {
 	srv := server(`{"revision": 4, "columns": [
-		{"name": "origin", "values": ["JFK", "XXX"]},
+		{"name": "origin", "values": ["JFK", "ZZZ"]},
 		{"name": "weather:temp", "values": [39.02, null], "status": ["PRESENT", "NOT_FOUND"]}]}`)
 	defer srv.Close()
 
@@ -32,7 +32,7 @@ func ExampleClient_OnlineFeatures() {
 	}
 	answer, err := client.OnlineFeatures(context.Background(), wire.OnlineRequest{
 		Features: []string{"weather:temp"},
-		Entities: map[string][]wire.RawValue{"origin": sdk.Values("JFK", "XXX")},
+		Entities: map[string][]wire.RawValue{"origin": sdk.Values("JFK", "ZZZ")},
 		Include:  []string{wire.IncludeStatus},
 	})
 	if err != nil {
@@ -43,12 +43,12 @@ func ExampleClient_OnlineFeatures() {
 	}
 	// Output:
 	// "JFK" 39.02 PRESENT
-	// "XXX" null NOT_FOUND
+	// "ZZZ" null NOT_FOUND
 }
 
 func ExampleDecode() {
 	srv := server(`{"columns": [
-		{"name": "origin", "values": ["JFK", "XXX"]},
+		{"name": "origin", "values": ["JFK", "ZZZ"]},
 		{"name": "weather:temp", "values": [39.02, null]}]}`)
 	defer srv.Close()
 
@@ -62,7 +62,7 @@ func ExampleDecode() {
 	}
 	answer, err := client.OnlineFeatures(context.Background(), wire.OnlineRequest{
 		Features: []string{"weather:temp"},
-		Entities: map[string][]wire.RawValue{"origin": sdk.Values("JFK", "XXX")},
+		Entities: map[string][]wire.RawValue{"origin": sdk.Values("JFK", "ZZZ")},
 	})
 	if err != nil {
 		panic(err)
@@ -80,7 +80,7 @@ func ExampleDecode() {
 	}
 	// Output:
 	// JFK 39.02
-	// XXX is not known
+	// ZZZ is not known
 }
 
 func ExampleViewOf() {

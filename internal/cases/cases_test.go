@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -24,7 +25,7 @@ import (
 // way is a storage and a surface over it.
 type way struct {
 	name    string
-	storage func(t *testing.T, c *clock.Manual) storage
+	storage func(t *testing.T) storage
 	surface func(t *testing.T, s *stack) surface
 }
 
@@ -38,19 +39,23 @@ var ways = []way{
 
 func TestCases(t *testing.T) {
 	for _, w := range ways {
-		t.Run(w.name, func(t *testing.T) {
-			datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
-				c := clock.NewManual(start)
-				r := &runner{way: w, clock: c, storage: w.storage(t, c)}
-				r.open(t)
-				defer func() { r.stack.close() }()
-				datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
-					t.Helper()
-					return r.run(t, d)
-				})
-			})
-		})
+		t.Run(w.name, func(t *testing.T) { w.runAll(t) })
 	}
+}
+
+func (w way) runAll(t *testing.T) {
+	t.Helper()
+	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+		t.Helper()
+		c := clock.NewManual(start)
+		r := &runner{way: w, clock: c, storage: w.storage(t)}
+		r.open(t)
+		defer func() { r.stack.close() }()
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			t.Helper()
+			return r.run(t, d)
+		})
+	})
 }
 
 // runner runs one script.
@@ -187,14 +192,15 @@ func (r *runner) push(t *testing.T, c command) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	out := fmt.Sprintf("%d accepted", res.Accepted)
+	var out strings.Builder
+	fmt.Fprintf(&out, "%d accepted", res.Accepted)
 	if res.Superseded > 0 {
-		out += fmt.Sprintf(", %d superseded", res.Superseded)
+		fmt.Fprintf(&out, ", %d superseded", res.Superseded)
 	}
 	for _, rej := range res.Rejected {
-		out += fmt.Sprintf("\nrejected row %d: %s: %s", rej.Row, rej.Field, rej.Reason)
+		fmt.Fprintf(&out, "\nrejected row %d: %s: %s", rej.Row, rej.Field, rej.Reason)
 	}
-	return out + "\n", nil
+	return out.String() + "\n", nil
 }
 
 func (r *runner) view(t *testing.T, c command) *feature.BoundView {
@@ -214,11 +220,12 @@ func (r *runner) ingest(t *testing.T, c command) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	out := fmt.Sprintf("%d accepted", sum.Accepted)
+	var out strings.Builder
+	fmt.Fprintf(&out, "%d accepted", sum.Accepted)
 	for _, rej := range sum.Rejections {
-		out += fmt.Sprintf("\nrejected row %d: %s: %s", rej.Row, rej.Field, rej.Reason)
+		fmt.Fprintf(&out, "\nrejected row %d: %s: %s", rej.Row, rej.Field, rej.Reason)
 	}
-	return out + "\n", nil
+	return out.String() + "\n", nil
 }
 
 // permute pushes the rows, which have k=1, in every order, each order under a
@@ -233,7 +240,7 @@ func (r *runner) permute(t *testing.T, c command) (string, error) {
 		r.permuted++
 		batch := table{names: rows.names}
 		for _, i := range order {
-			row := append([]string{fmt.Sprint(r.permuted)}, rows.rows[i][1:]...)
+			row := append([]string{strconv.FormatInt(r.permuted, 10)}, rows.rows[i][1:]...)
 			batch.rows = append(batch.rows, row)
 		}
 		c.input = batch.String()
@@ -263,7 +270,7 @@ func permutations(n int) func(yield func([]int) bool) {
 				return yield(order)
 			}
 			for i := range n {
-				if !slices.Contains(order, i) && !walk(append(order[:len(order):len(order)], i)) {
+				if !slices.Contains(order, i) && !walk(append(slices.Clip(order), i)) {
 					return false
 				}
 			}

@@ -50,7 +50,7 @@ type keptStore struct{ online.Store }
 
 func (keptStore) Close() error { return nil }
 
-func inMemory(t *testing.T, _ *clock.Manual) storage {
+func inMemory(t *testing.T) storage {
 	t.Helper()
 	b, err := bucket.Open(t.Context(), "mem://", bucket.Options{})
 	require.NoError(t, err)
@@ -61,7 +61,7 @@ func inMemory(t *testing.T, _ *clock.Manual) storage {
 	}
 }
 
-func onFiles(t *testing.T, c *clock.Manual) storage {
+func onFiles(t *testing.T) storage {
 	t.Helper()
 	dir := t.TempDir()
 	return storage{

@@ -77,7 +77,7 @@ func TestMetamorphic(t *testing.T) {
 // was seen.
 func sequence(t *testing.T, seed uint64, c config) []string {
 	t.Helper()
-	rng := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // repeatable on purpose
+	rng := rand.New(rand.NewPCG(seed, 0))
 	ttl := []feature.TTL{0, feature.TTL(time.Hour), feature.TTL(3 * time.Hour)}[rng.IntN(3)]
 	sys := newSystem(t, c, ttl)
 	defer func() { sys.close() }()

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -75,7 +76,7 @@ func (r *run) rows(most int, latest feature.Timestamp) []row {
 func ndjson(rows []row) string {
 	var b strings.Builder
 	for _, r := range rows {
-		v := fmt.Sprint(r.v)
+		v := strconv.FormatInt(r.v, 10)
 		if r.null {
 			v = "null"
 		}
@@ -135,7 +136,7 @@ func (r *run) erase() {
 func keyColumn(keys []int64) map[string][]wire.RawValue {
 	raw := make([]wire.RawValue, len(keys))
 	for i, k := range keys {
-		raw[i] = wire.RawValue(fmt.Sprint(k))
+		raw[i] = wire.RawValue(strconv.FormatInt(k, 10))
 	}
 	return map[string][]wire.RawValue{"k": raw}
 }
