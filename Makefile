@@ -67,6 +67,12 @@ fuzz: ## Run every fuzz test for FUZZTIME (30s) each.
 		done; \
 	done
 
+.PHONY: soak
+soak: python ## Kill, fuzz and randomize for longer; takes about an hour.
+	GRANARY_KILL_ROUNDS=1000 $(GO) test $(GOFLAGS_ALL) -count=1 -timeout 60m -run Kill ./cmd/granary
+	$(GO) test $(GOFLAGS_ALL) -count=1 -timeout 60m ./internal/metamorphic -seeds 300
+	$(MAKE) fuzz FUZZTIME=1m
+
 .PHONY: tools
 tools: ## Build the Go tools that internal/tools pins.
 	@./internal/tools/cache.sh tools >/dev/null
