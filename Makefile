@@ -35,7 +35,6 @@ race: python ## Run every test under the race detector; needs a C compiler.
 
 .PHONY: lint
 lint: tools ## Check formatting and every rule of .golangci.yml.
-	$(TOOLS)/golangci-lint fmt --diff
 	$(TOOLS)/golangci-lint run $(PKG)
 
 .PHONY: fmt

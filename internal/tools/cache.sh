@@ -25,6 +25,7 @@ hash() {
 # place moves a finished folder to its name; if another run was first, its copy
 # is as good as ours.
 place() {
+	chmod 755 "$1"
 	if [ -d "$2" ]; then
 		rm -rf "$1"
 	else
