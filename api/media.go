@@ -66,7 +66,11 @@ func formatOf(r *http.Request) (feature.Format, error) {
 }
 
 func unsupported(given, expected string) error {
-	return feature.Errorf(feature.CodeUnsupportedMediaType, "", "header Content-Type", "%q is not read here (expected %s)", clip(given), expected)
+	hint := ""
+	if media, _, err := mime.ParseMediaType(given); err == nil && media == "application/x-www-form-urlencoded" {
+		hint = "; curl says so of every -d unless it is given a -H 'Content-Type: …'"
+	}
+	return feature.Errorf(feature.CodeUnsupportedMediaType, "", "header Content-Type", "%q is not read here (expected %s%s)", clip(given), expected, hint)
 }
 
 // mediaType reads a Content-Type. Text is UTF-8 and nothing else.

@@ -135,7 +135,7 @@ It is all in %s. Serve it again:
 
 and ask, from a shell:
 
-  curl -s http://127.0.0.1:7787/v1/projects/flights/features/online -d '{
+  curl -s http://127.0.0.1:7787/v1/projects/flights/features/online -H 'Content-Type: application/json' -d '{
     "features": ["weather:temp", "weather:wind_gust"],
     "entities": {"origin": ["EWR", "JFK", "LGA"]}, "include": ["status", "age"]}'
 
