@@ -102,7 +102,8 @@ func readFile(t *testing.T, path string) string {
 // TestScript runs testdata/script. Each file starts in an empty folder:
 //
 //	file NAME     writes its input to a file
-//	run           runs each line of its input, which starts with "granary"
+//	run [A=b …]   runs each line of its input, which starts with "granary", in
+//	              an environment of the variables that are given
 //
 // What a command writes is printed, standard error with "! " before it, and its
 // exit code if it is not 0. Every file is run on local stores and again through
@@ -138,6 +139,10 @@ func runScript(t *testing.T, path string, remote bool) {
 			return ""
 		case "run":
 			var out strings.Builder
+			clear(sh.env)
+			for _, arg := range d.CmdArgs {
+				sh.env[arg.Key] = arg.Vals[0]
+			}
 			for line := range strings.SplitSeq(d.Input, "\n") {
 				sh.scriptLine(t, &out, line)
 			}

@@ -67,11 +67,13 @@ func (a *app) materialize(ctx context.Context, b backend, req wire.MaterializeRe
 	p := a.newProgress("materialize")
 	defer p.End()
 	return b.Materialize(ctx, req, func(job wire.Job) {
-		var read, total int64
+		// RowsTotal counts all rows of the table, of which only the newest of
+		// each entity are read: no measure of how long it takes.
+		read := int64(0)
 		for _, v := range job.Views {
-			read, total = read+v.RowsRead, total+v.RowsTotal
+			read += v.RowsRead
 		}
-		p.Update(read, read, total)
+		p.Update(read, read, 0)
 	})
 }
 

@@ -76,14 +76,18 @@ func (silent) End() {}
 type bar struct {
 	meter meter
 	bar   *progressbar.ProgressBar
+	last  time.Time
 }
+
+// drawEvery is how often the bar is drawn.
+const drawEvery = 100 * time.Millisecond
 
 func newBar(w io.Writer, m meter) *bar {
 	return &bar{meter: m, bar: progressbar.NewOptions64(-1,
 		progressbar.OptionSetWriter(w),
 		progressbar.OptionSetDescription(m.what),
 		progressbar.OptionSetWidth(30),
-		progressbar.OptionThrottle(100*time.Millisecond),
+		progressbar.OptionSpinnerChangeInterval(0), // it would draw by a goroutine that never ends
 		progressbar.OptionSetPredictTime(true),
 		progressbar.OptionSetElapsedTime(true),
 		progressbar.OptionClearOnFinish(),
@@ -93,6 +97,11 @@ func newBar(w io.Writer, m meter) *bar {
 
 // Update implements progress.
 func (b *bar) Update(rows, done, whole int64) {
+	now := b.meter.clock.Now()
+	if now.Sub(b.last) < drawEvery {
+		return
+	}
+	b.last = now
 	if whole > 0 && b.bar.GetMax64() != whole {
 		b.bar.ChangeMax64(whole)
 	}

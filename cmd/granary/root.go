@@ -53,6 +53,13 @@ func usagef(format string, args ...any) error {
 // each fault on a line. It leaves out the operation, so that it reads the same
 // whether the error came over HTTP or not.
 func describe(err error) string {
+	if many, ok := err.(interface{ Unwrap() []error }); ok && feature.CodeOf(err) != feature.CodeCanceled {
+		texts := make([]string, 0, 2)
+		for _, one := range many.Unwrap() {
+			texts = append(texts, describe(one))
+		}
+		return strings.Join(texts, "\n")
+	}
 	e, ok := errors.AsType[*feature.Error](err)
 	switch {
 	case feature.CodeOf(err) == feature.CodeCanceled:
