@@ -87,7 +87,7 @@ func newBar(w io.Writer, m meter) *bar {
 		progressbar.OptionSetWriter(w),
 		progressbar.OptionSetDescription(m.what),
 		progressbar.OptionSetWidth(30),
-		progressbar.OptionSpinnerChangeInterval(0), // it would draw by a goroutine that never ends
+		progressbar.OptionSetSpinnerChangeInterval(0), // it would draw by a goroutine that never ends
 		progressbar.OptionSetPredictTime(true),
 		progressbar.OptionSetElapsedTime(true),
 		progressbar.OptionClearOnFinish(),
