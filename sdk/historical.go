@@ -1,6 +1,7 @@
 package sdk
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -54,32 +55,36 @@ func (c *Client) records(ctx context.Context, r request) (array.RecordReader, er
 	reader, err := ipc.NewReader(watched)
 	if err != nil {
 		_ = resp.Body.Close()
-		return nil, cut(ctx, errors.Join(watched.err, err))
+		return nil, cut(ctx.Err(), err)
 	}
-	return &stream{Reader: reader, ctxErr: ctx.Err, body: watched, owners: 1}, nil
+	return &stream{Reader: reader, cut: func(err error) error { return cut(ctx.Err(), err) }, body: watched, owners: 1}, nil
 }
 
-// cut is the error of an answer that ends before its end.
-func cut(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return feature.Errorf(feature.CodeOf(ctx.Err()), "sdk", "", "%w", ctx.Err())
+// cut is the error of an answer that ends before its end; if it was the context
+// that ended it, that is what is told.
+func cut(ctxErr, err error) error {
+	if ctxErr != nil {
+		return feature.Errorf(feature.CodeOf(ctxErr), "sdk", "", "%w", ctxErr)
 	}
 	return feature.Errorf(feature.CodeUnavailable, "sdk", "", "the answer was cut: %w", err)
 }
 
-// watchedBody remembers the first error that was not the end. The Arrow reader
-// takes some of them for the end of the stream.
+// endOfStream is the mark that ends an Arrow stream. The Arrow reader takes a
+// body that ends between two batches for a whole one, mark or not; we do not: a
+// proxy that loses its server may end an answer in good form.
+var endOfStream = []byte{0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0}
+
+// watchedBody remembers the last bytes that were read.
 type watchedBody struct {
 	body io.ReadCloser
-	err  error
+	tail []byte
 }
 
 // Read implements io.Reader.
 func (w *watchedBody) Read(p []byte) (int, error) {
 	n, err := w.body.Read(p)
-	if err != nil && !errors.Is(err, io.EOF) && w.err == nil {
-		w.err = err
-	}
+	w.tail = append(w.tail, p[max(0, n-len(endOfStream)):n]...)
+	w.tail = w.tail[max(0, len(w.tail)-len(endOfStream)):]
 	return n, err
 }
 
@@ -87,9 +92,10 @@ func (w *watchedBody) Read(p []byte) (int, error) {
 // goroutine.
 type stream struct {
 	*ipc.Reader
-	ctxErr func() error
+	cut    func(error) error
 	body   *watchedBody
 	owners int
+	ended  bool // Next has said so
 }
 
 // Retain adds an owner.
@@ -98,19 +104,26 @@ func (s *stream) Retain() {
 	s.Reader.Retain()
 }
 
+// Next tells whether there is another batch.
+func (s *stream) Next() bool {
+	more := s.Reader.Next()
+	s.ended = !more
+	return more
+}
+
 // Err returns why the stream ended before its end, or nil.
 func (s *stream) Err() error {
-	err := s.body.err
+	err := s.Reader.Err()
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	if err == nil && s.ended && !bytes.Equal(s.body.tail, endOfStream) {
+		err = errors.New("it has no end")
+	}
 	if err == nil {
-		err = s.Reader.Err()
-	}
-	switch {
-	case err == nil || errors.Is(err, io.EOF) && s.body.err == nil:
 		return nil
-	case s.ctxErr() != nil:
-		return feature.Errorf(feature.CodeOf(s.ctxErr()), "sdk", "", "%w", s.ctxErr())
 	}
-	return feature.Errorf(feature.CodeUnavailable, "sdk", "", "the answer was cut: %w", err)
+	return s.cut(err)
 }
 
 // Release takes an owner off.

@@ -77,9 +77,11 @@ func TestHistoricalStreams(t *testing.T) {
 	}
 }
 
-// brokenBody fails after its bytes, as a connection that is cut.
+// brokenBody ends after its bytes with an error, as a connection that is cut, or
+// in good form.
 type brokenBody struct {
 	io.Reader
+	err    error
 	closed bool
 }
 
@@ -87,7 +89,7 @@ type brokenBody struct {
 func (b *brokenBody) Read(p []byte) (int, error) {
 	n, err := b.Reader.Read(p)
 	if err == io.EOF {
-		err = io.ErrUnexpectedEOF
+		err = b.err
 	}
 	return n, err
 }
@@ -103,8 +105,9 @@ func (b *brokenBody) Close() error {
 func TestCutStreamIsAnError(t *testing.T) {
 	whole, err := io.ReadAll(newEncoder(numbers(t, 30, 10)))
 	require.NoError(t, err)
-	for cut := 1; cut < len(whole); cut++ {
-		body := &brokenBody{Reader: bytes.NewReader(whole[:cut])}
+	for i := 2; i < 2*len(whole); i++ {
+		cut, end := i/2, []error{io.EOF, io.ErrUnexpectedEOF}[i%2]
+		body := &brokenBody{Reader: bytes.NewReader(whole[:cut]), err: end}
 		client := fake(t, func(r *http.Request) (*http.Response, error) {
 			resp := answer(r, 200, "")
 			resp.Body = body
@@ -125,7 +128,7 @@ func TestStreamEndsWithTheContext(t *testing.T) {
 	whole, err := io.ReadAll(newEncoder(numbers(t, 30, 10)))
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
-	body := &brokenBody{Reader: bytes.NewReader(whole[:len(whole)/2])}
+	body := &brokenBody{Reader: bytes.NewReader(whole[:len(whole)/2]), err: io.ErrUnexpectedEOF}
 	client := fake(t, func(r *http.Request) (*http.Response, error) {
 		resp := answer(r, 200, "")
 		resp.Body = body

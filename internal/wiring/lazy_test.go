@@ -43,4 +43,5 @@ func TestLazyStoreOpensOnce(t *testing.T) {
 func TestLazyStoreNeverOpened(t *testing.T) {
 	l := newLazyStore(func() (online.Store, error) { return nil, errors.New("not wanted") })
 	require.NoError(t, l.Close())
+	require.Equal(t, feature.CodeUnavailable, feature.CodeOf(l.Ping(t.Context())), "it is not opened any more")
 }
