@@ -14,22 +14,17 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"runtime/pprof"
 	"time"
 
+	"github.com/granary-ml/granary/bench/harness"
 	"github.com/granary-ml/granary/bench/report"
 )
 
-func main() {
-	if err := start(); err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
-	}
-}
+func main() { harness.Main(start) }
 
-func start() error {
+func start(ctx context.Context) error {
 	entities := flag.Int("entities", 10_000, "entities that are stored")
 	seconds := flag.Float64("seconds", 2, "length of one run of one side")
 	runs := flag.Int("runs", 5, "rounds; the median counts")
@@ -46,8 +41,6 @@ func start() error {
 		}
 		defer pprof.StopCPUProfile()
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
 	dir, err := os.MkdirTemp("", "granary-bench-")
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/granary-ml/granary/bench/harness"
 	"github.com/granary-ml/granary/bench/report"
 )
 
@@ -28,7 +29,7 @@ func (b *bench) ingest(ctx context.Context) ([]report.Line, error) {
 }
 
 func (b *bench) ingestFrom(ctx context.Context, source, want string) (report.Line, error) {
-	ours, others := &side{name: "granary"}, sides{}
+	ours, others := &harness.Side{Name: "granary"}, harness.Sides{}
 	store := filepath.Join(b.data, "granary-ingest")
 	for range b.runs {
 		if err := os.RemoveAll(store); err != nil {
@@ -38,22 +39,22 @@ func (b *bench) ingestFrom(ctx context.Context, source, want string) (report.Lin
 		if err != nil {
 			return report.Line{}, err
 		}
-		ours.add(out.Seconds, out.PeakMB, out.Hash == want)
+		ours.Add(out.Seconds, out.PeakMB, out.Hash == want)
 		lines, err := b.env.Run(ctx, "sort_ingest.py", b.data, "--source", source, "--form", "stable", "--runs", "1", "--compression", "snappy")
 		if err != nil {
 			return report.Line{}, err
 		}
 		for i := range lines {
 			if m := &lines[i]; m.Failed == "" {
-				others.of(m.Peer+" "+m.Version+" stable").add(m.Seconds, m.PeakMB, m.HasHash(want))
+				others.Of(m.Peer+" "+m.Version+" stable").Add(m.Seconds, m.PeakMB, m.HasHash(want))
 			}
 		}
 	}
-	best := others.best()
+	best := others.Best()
 	if best == nil {
 		return report.Line{}, fmt.Errorf("no peer wrote the right rows from %s", source)
 	}
-	return line("P11", fmt.Sprintf("%s rows x 13 from %s", filepath.Base(b.data), source), ours, best), os.RemoveAll(store)
+	return harness.Line("P11", fmt.Sprintf("%s rows x 13 from %s", filepath.Base(b.data), source), ours, best), os.RemoveAll(store)
 }
 
 // historyHash is the hash of the rows in their order, as the generator made

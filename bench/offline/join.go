@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/granary-ml/granary/bench/harness"
 	"github.com/granary-ml/granary/bench/peers"
 	"github.com/granary-ml/granary/bench/report"
 )
@@ -44,13 +45,13 @@ func (b *bench) join(ctx context.Context, id, spine, sink string, forms []string
 	if err != nil {
 		return nil, err
 	}
-	ours, others, user := &side{name: "granary"}, sides{}, sides{}
+	ours, others, user := &harness.Side{Name: "granary"}, harness.Sides{}, harness.Sides{}
 	for range b.runs {
 		out, err := run(ctx, job{Mode: "join", Data: b.data, Store: store, Spine: spine, Sink: sink, Warmups: 1})
 		if err != nil {
 			return nil, err
 		}
-		ours.add(out.Seconds, out.PeakMB, out.Hash == want)
+		ours.Add(out.Seconds, out.PeakMB, out.Hash == want)
 		lines, err := b.peersJoin(ctx, spine, sink, forms)
 		if err != nil {
 			return nil, err
@@ -60,18 +61,18 @@ func (b *bench) join(ctx context.Context, id, spine, sink string, forms []string
 			if m.Failed != "" {
 				continue // a peer that runs out of memory has lost
 			}
-			others.of(m.Case+" "+m.Version).add(m.Seconds, m.PeakMB, m.HasHash(want))
+			others.Of(m.Case+" "+m.Version).Add(m.Seconds, m.PeakMB, m.HasHash(want))
 			if isUsers(m) {
-				user.of(m.Case+" "+m.Version).add(m.Seconds, m.PeakMB, true)
+				user.Of(m.Case+" "+m.Version).Add(m.Seconds, m.PeakMB, true)
 			}
 		}
 	}
-	best, asof := others.best(), user.best()
+	best, asof := others.Best(), user.Best()
 	if best == nil || asof == nil {
 		return nil, fmt.Errorf("no peer gave the right answer for spine %s", spine)
 	}
 	name := fmt.Sprintf("%s x %s x 10 float64, to %s", spine, filepath.Base(b.data), sink)
-	return []report.Line{line(id, name, ours, best), line(id+"u", name, ours, asof)}, nil
+	return []report.Line{harness.Line(id, name, ours, best), harness.Line(id+"u", name, ours, asof)}, nil
 }
 
 func (b *bench) peersJoin(ctx context.Context, spine, sink string, forms []string) ([]peers.Measured, error) {

@@ -13,34 +13,25 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strings"
 
+	"github.com/granary-ml/granary/bench/harness"
 	"github.com/granary-ml/granary/bench/peers"
 	"github.com/granary-ml/granary/bench/report"
 )
 
-func main() {
-	if err := start(); err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
-	}
-}
+func main() { harness.Main(start) }
 
-func start() error {
+func start(ctx context.Context) error {
 	full := flag.Bool("full", false, "ten million rows instead of one")
 	only := flag.String("only", "", "run one benchmark, such as P6")
 	runs := flag.Int("runs", 3, "rounds; the median counts")
 	work := flag.String("worker", "", "run one case in this process (used by the command itself)")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
 	if *work != "" {
 		return worker(ctx, *work)
 	}
@@ -60,13 +51,12 @@ func measure(ctx context.Context, full bool, only string, runs int) error {
 	if err != nil {
 		return err
 	}
-	b := &bench{env: env, data: filepath.Join("bench", "data", "short"), runs: runs, full: full}
-	args := []string{"--preset", "1m", "--views", "1", "--spines", "10000,100000,1000000", "--layouts", "sorted,unsorted,csv"}
+	b := &bench{env: env, runs: runs, full: full}
+	set := peers.Short
 	if full {
-		b.data = filepath.Join("bench", "data", "10m")
-		args = []string{"--preset", "10m", "--layouts", "sorted,unsorted,csv"}
+		set = peers.TenMillion
 	}
-	if err := env.Generate(ctx, b.data, args...); err != nil {
+	if b.data, err = env.Data(ctx, set); err != nil {
 		return err
 	}
 	var lines []report.Line
@@ -106,67 +96,7 @@ type outcome struct {
 }
 
 // run does a job in a process of its own.
-func run(ctx context.Context, j job) (outcome, error) {
-	var out outcome
-	self, err := os.Executable()
-	if err != nil {
-		return out, err
-	}
-	spec, err := json.Marshal(j)
-	if err != nil {
-		return out, err
-	}
-	cmd := exec.CommandContext(ctx, self, "-worker", string(spec)) //nolint:gosec // ourselves
-	cmd.Stderr = os.Stderr
-	text, err := cmd.Output()
-	if err != nil {
-		return out, fmt.Errorf("%s: %w", spec, err)
-	}
-	err = json.Unmarshal(text, &out)
-	return out, err
-}
-
-// side collects the runs of one program.
-type side struct {
-	name    string
-	seconds []float64
-	peak    []float64
-	wrong   bool
-}
-
-func (s *side) add(seconds, peak float64, right bool) {
-	s.seconds, s.peak, s.wrong = append(s.seconds, seconds), append(s.peak, peak), s.wrong || !right
-}
-
-// sides keeps the peers of a comparison by the name of their case.
-type sides map[string]*side
-
-func (s sides) of(name string) *side {
-	if s[name] == nil {
-		s[name] = &side{name: name}
-	}
-	return s[name]
-}
-
-// best returns the fastest side whose answers were right.
-func (s sides) best() *side {
-	var best *side
-	for _, one := range s {
-		if !one.wrong && (best == nil || report.Median(one.seconds) < report.Median(best.seconds)) {
-			best = one
-		}
-	}
-	return best
-}
-
-// line compares ours with a peer. What a user writes may leave ties open, so
-// its own hash is not asked for; ours always is.
-func line(id, name string, ours, peer *side) report.Line {
-	l := report.New(id, name, report.Lower, report.Median(ours.seconds), report.Median(peer.seconds))
-	l.Unit, l.PeerName, l.Runs, l.Equal = "s", peer.name, len(ours.seconds), !ours.wrong
-	l.PeakMB, l.PeerPeakMB = report.Median(ours.peak), report.Median(peer.peak)
-	return l
-}
+func run(ctx context.Context, j job) (outcome, error) { return harness.Work[outcome](ctx, j) }
 
 // isUsers tells whether a case of DuckDB is what a user writes.
 func isUsers(m *peers.Measured) bool {

@@ -7,14 +7,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
-	"strconv"
 	"time"
 
 	"github.com/apache/arrow/go/v17/arrow"
 	"github.com/apache/arrow/go/v17/arrow/array"
 
 	"github.com/granary-ml/granary/bench/answer"
+	"github.com/granary-ml/granary/bench/harness"
 	"github.com/granary-ml/granary/feature"
 	"github.com/granary-ml/granary/ingest"
 	"github.com/granary-ml/granary/offline"
@@ -75,7 +74,7 @@ func (j job) timed(run func() error) (outcome, error) {
 	start := time.Now()
 	err := run()
 	out.Seconds = time.Since(start).Seconds()
-	out.PeakMB = peakMB()
+	out.PeakMB = harness.PeakMB()
 	return out, err
 }
 
@@ -210,24 +209,4 @@ func (o *outcome) hash(records []arrow.Record) error {
 	}
 	o.Hash = h.Sum()
 	return nil
-}
-
-var highWater = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
-
-// peakMB is the most memory that the process has held, in MiB; 0 where the
-// system does not tell.
-func peakMB() float64 {
-	status, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return 0
-	}
-	m := highWater.FindSubmatch(status)
-	if m == nil {
-		return 0
-	}
-	kb, err := strconv.ParseFloat(string(m[1]), 64)
-	if err != nil {
-		return 0
-	}
-	return kb / 1024
 }

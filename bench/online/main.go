@@ -10,32 +10,23 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
-	"os/signal"
 	"path/filepath"
 
+	"github.com/granary-ml/granary/bench/harness"
 	"github.com/granary-ml/granary/bench/report"
 )
 
-func main() {
-	if err := start(); err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
-	}
-}
+func main() { harness.Main(start) }
 
-func start() error {
+func start(ctx context.Context) error {
 	full := flag.Bool("full", false, "ten million rows of a million entities instead of a tenth of both")
 	runs := flag.Int("runs", 3, "rounds; the median counts")
 	side := flag.String("worker", "", "run one side in this process (used by the command itself)")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
 	work := workload{Entities: 100_000, PerEntity: 10}
 	if *full {
 		work.Entities = 1_000_000
@@ -90,19 +81,7 @@ func measure(ctx context.Context, work workload, full bool, runs int) (report.Li
 
 // run does one side in a process of its own.
 func run(ctx context.Context, side string, full bool) (outcome, error) {
-	var out outcome
-	self, err := os.Executable()
-	if err != nil {
-		return out, err
-	}
-	cmd := exec.CommandContext(ctx, self, "-worker", side, fmt.Sprintf("-full=%v", full)) //nolint:gosec // ourselves
-	cmd.Stderr = os.Stderr
-	text, err := cmd.Output()
-	if err != nil {
-		return out, err
-	}
-	err = json.Unmarshal(text, &out)
-	return out, err
+	return harness.Self[outcome](ctx, "-worker", side, fmt.Sprintf("-full=%v", full))
 }
 
 var errNoSide = errors.New("no such side")

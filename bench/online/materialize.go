@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
-	"strconv"
 	"strings"
 
 	"github.com/apache/arrow/go/v17/arrow"
@@ -19,6 +18,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
 
+	"github.com/granary-ml/granary/bench/harness"
 	"github.com/granary-ml/granary/feature"
 	"github.com/granary-ml/granary/internal/clock"
 	"github.com/granary-ml/granary/internal/columns"
@@ -112,7 +112,7 @@ func worker(ctx context.Context, w workload, side string) error {
 	if err := load(); err != nil {
 		return err
 	}
-	out := outcome{Seconds: c.Now().Sub(started).Seconds(), PeakMB: peakMB(), DiskMB: diskMB(dir)}
+	out := outcome{Seconds: c.Now().Sub(started).Seconds(), PeakMB: harness.PeakMB(), DiskMB: diskMB(dir)}
 	if out.Hash, err = hashRows(dir); err != nil {
 		return err
 	}
@@ -289,15 +289,6 @@ func hashRows(dir string) (uint64, error) {
 	return sum.Sum64(), errors.Join(err, iter.Close(), db.Close())
 }
 
-// peakMB returns the high-water mark of the process's memory.
-func peakMB() float64 {
-	text, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return 0
-	}
-	return parsePeakMB(string(text))
-}
-
 // diskMB returns the bytes of the files of a directory.
 func diskMB(dir string) float64 {
 	total := int64(0)
@@ -311,18 +302,4 @@ func diskMB(dir string) float64 {
 		}
 	}
 	return float64(total) / 1e6
-}
-
-// parsePeakMB finds the line "VmHWM: 123 kB".
-func parsePeakMB(status string) float64 {
-	for line := range strings.Lines(status) {
-		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
-			kb, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "kB")), 64)
-			if err != nil {
-				return 0
-			}
-			return kb * 1024 / 1e6
-		}
-	}
-	return 0
 }

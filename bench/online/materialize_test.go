@@ -27,8 +27,3 @@ func TestSidesAreEqual(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEqual(t, want, got)
 }
-
-func TestParsePeakMB(t *testing.T) {
-	require.Equal(t, 2.048, parsePeakMB("Name:\tx\nVmHWM:\t    2000 kB\nVmRSS:\t 1 kB\n"))
-	require.Zero(t, parsePeakMB("VmRSS:\t 1 kB\n"))
-}

@@ -67,13 +67,30 @@ func (e *Env) Run(ctx context.Context, script string, args ...string) ([]Measure
 	return lines, nil
 }
 
-// Generate makes the benchmark data in dir unless it is there.
-func (e *Env) Generate(ctx context.Context, dir string, args ...string) error {
+// DataSet is what the generator makes, in a folder of bench/data.
+type DataSet struct {
+	Name string
+	Args []string
+}
+
+// The data sets.
+var (
+	// Short is a million rows of ten features.
+	Short = DataSet{"short", []string{"--preset", "1m", "--views", "1", "--spines", "10000,100000,1000000", "--layouts", "sorted,unsorted,csv"}}
+	// TenMillion is ten of them.
+	TenMillion = DataSet{"10m", []string{"--preset", "10m", "--layouts", "sorted,unsorted,csv"}}
+	// Wide is two million rows of fifty features.
+	Wide = DataSet{"wide", []string{"--preset", "wide"}}
+)
+
+// Data returns the folder of a data set, which it makes unless it is there.
+func (e *Env) Data(ctx context.Context, set DataSet) (string, error) {
+	dir := filepath.Join("bench", "data", set.Name)
 	if _, err := os.Stat(filepath.Join(dir, "manifest.json")); err == nil {
-		return nil
+		return dir, nil
 	}
-	_, err := e.Run(ctx, "gen.py", append([]string{dir}, args...)...)
-	return err
+	_, err := e.Run(ctx, "gen.py", append([]string{dir}, set.Args...)...)
+	return dir, err
 }
 
 // Answer returns the hash that the join of a spine must have, by the oracle.

@@ -11,33 +11,24 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strconv"
 
+	"github.com/granary-ml/granary/bench/harness"
 	"github.com/granary-ml/granary/bench/peers"
 	"github.com/granary-ml/granary/bench/report"
 )
 
-func main() {
-	if err := start(); err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
-	}
-}
+func main() { harness.Main(start) }
 
-func start() error {
+func start(ctx context.Context) error {
 	full := flag.Bool("full", false, "two million rows of 53 columns instead of one of 13")
 	runs := flag.Int("runs", 5, "rounds; the median counts")
 	work := flag.String("worker", "", "run one case in this process (used by the command itself)")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
 	if *work != "" {
 		return worker(ctx, *work)
 	}
@@ -45,12 +36,12 @@ func start() error {
 	if err != nil {
 		return err
 	}
-	data, args := "short", []string{"--preset", "1m", "--views", "1", "--spines", "10000,100000,1000000", "--layouts", "sorted,unsorted,csv"}
+	set := peers.Short
 	if *full {
-		data, args = "wide", []string{"--preset", "wide"}
+		set = peers.Wide
 	}
-	b := &bench{env: env, data: filepath.Join("bench", "data", data), runs: *runs}
-	if err := env.Generate(ctx, b.data, args...); err != nil {
+	b := &bench{env: env, runs: *runs}
+	if b.data, err = env.Data(ctx, set); err != nil {
 		return err
 	}
 	var lines []report.Line
@@ -72,26 +63,15 @@ type bench struct {
 	runs int
 }
 
-// side collects the runs of one program.
-type side struct {
-	name          string
-	seconds, peak []float64
-	wrong         bool
-}
-
-func (s *side) add(seconds, peak float64, right bool) {
-	s.seconds, s.peak, s.wrong = append(s.seconds, seconds), append(s.peak, peak), s.wrong || !right
-}
-
 // compare runs one case of ours and of each peer in turn.
 func (b *bench) compare(ctx context.Context, columns int, mode string) (report.Line, error) {
-	ours, others := &side{name: "granary"}, map[string]*side{}
+	ours, others := &harness.Side{Name: "granary"}, harness.Sides{}
 	for range b.runs {
 		out, err := run(ctx, job{File: filepath.Join(b.data, "history", "v00", "sorted.parquet"), Columns: columns, Mode: mode})
 		if err != nil {
 			return report.Line{}, err
 		}
-		ours.add(out.Seconds, out.PeakMB, true)
+		ours.Add(out.Seconds, out.PeakMB, true)
 		measured, err := b.env.Run(ctx, "scan.py", b.data, "--columns", strconv.Itoa(columns), "--mode", mode, "--threads", "2", "--runs", "1")
 		if err != nil {
 			return report.Line{}, err
@@ -101,19 +81,10 @@ func (b *bench) compare(ctx context.Context, columns int, mode string) (report.L
 			if m.Failed != "" {
 				continue
 			}
-			name := m.Peer + " " + m.Version
-			if others[name] == nil {
-				others[name] = &side{name: name}
-			}
-			others[name].add(m.Seconds, m.PeakMB, m.HasHash(out.Hash))
+			others.Of(m.Peer+" "+m.Version).Add(m.Seconds, m.PeakMB, m.HasHash(out.Hash))
 		}
 	}
-	var best *side
-	for _, s := range others {
-		if !s.wrong && (best == nil || report.Median(s.seconds) < report.Median(best.seconds)) {
-			best = s
-		}
-	}
+	best := others.Best()
 	if best == nil {
 		return report.Line{}, fmt.Errorf("no peer read what we read (%d columns, %s)", columns, mode)
 	}
@@ -121,11 +92,7 @@ func (b *bench) compare(ctx context.Context, columns int, mode string) (report.L
 	if columns > 0 {
 		share = fmt.Sprintf("%d columns", columns)
 	}
-	l := report.New("P10", fmt.Sprintf("%s, %s, %s", filepath.Base(b.data), share, mode), report.Lower,
-		report.Median(ours.seconds), report.Median(best.seconds))
-	l.Unit, l.PeerName, l.Runs, l.Equal = "s", best.name, b.runs, true
-	l.PeakMB, l.PeerPeakMB = report.Median(ours.peak), report.Median(best.peak)
-	return l, nil
+	return harness.Line("P10", fmt.Sprintf("%s, %s, %s", filepath.Base(b.data), share, mode), ours, best), nil
 }
 
 // job is one case, done in a process of its own.
@@ -142,22 +109,4 @@ type outcome struct {
 	Hash    string  `json:"hash"`
 }
 
-func run(ctx context.Context, j job) (outcome, error) {
-	var out outcome
-	self, err := os.Executable()
-	if err != nil {
-		return out, err
-	}
-	spec, err := json.Marshal(j)
-	if err != nil {
-		return out, err
-	}
-	cmd := exec.CommandContext(ctx, self, "-worker", string(spec)) //nolint:gosec // ourselves
-	cmd.Stderr = os.Stderr
-	text, err := cmd.Output()
-	if err != nil {
-		return out, fmt.Errorf("%s: %w", spec, err)
-	}
-	err = json.Unmarshal(text, &out)
-	return out, err
-}
+func run(ctx context.Context, j job) (outcome, error) { return harness.Work[outcome](ctx, j) }

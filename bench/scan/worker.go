@@ -6,14 +6,13 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/apache/arrow/go/v17/arrow"
 
 	"github.com/granary-ml/granary/bench/answer"
+	"github.com/granary-ml/granary/bench/harness"
 	"github.com/granary-ml/granary/offline/parquetio"
 )
 
@@ -42,7 +41,7 @@ func worker(ctx context.Context, spec string) error {
 	if err := j.scan(ctx, keep); err != nil {
 		return err
 	}
-	out := outcome{Seconds: time.Since(start).Seconds(), PeakMB: peakMB()}
+	out := outcome{Seconds: time.Since(start).Seconds(), PeakMB: harness.PeakMB()}
 	var h answer.Hash
 	if err := j.scan(ctx, h.Add); err != nil {
 		return err
@@ -106,24 +105,4 @@ func (j job) selection(schema *arrow.Schema) []string {
 		out = append(out, features[i])
 	}
 	return out
-}
-
-var highWater = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
-
-// peakMB is the most memory that the process has held, in MiB; 0 where the
-// system does not tell.
-func peakMB() float64 {
-	status, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return 0
-	}
-	m := highWater.FindSubmatch(status)
-	if m == nil {
-		return 0
-	}
-	kb, err := strconv.ParseFloat(string(m[1]), 64)
-	if err != nil {
-		return 0
-	}
-	return kb / 1024
 }
