@@ -21,7 +21,9 @@ type content struct {
 	in    *input
 	blob  blob
 	bytes *atomic.Int64 // read so far, packed
-	close []func() error
+	// packed tells, once stream has been called, that the input is packed.
+	packed bool
+	close  []func() error
 }
 
 // openContent opens an input. bytes counts what is read of it.
@@ -100,6 +102,7 @@ func (c *content) stream() (*bufio.Reader, error) {
 	case plain == nil:
 		return packed, nil
 	}
+	c.packed = true
 	c.close = append(c.close, closer)
 	return bufio.NewReaderSize(plain, headBytes), nil
 }

@@ -1,0 +1,111 @@
+package ingest
+
+import (
+	"math"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/granary-ml/granary/feature"
+)
+
+// texts are what numbers and timestamps are near: the fast parsers may turn any
+// of them down, and must never read one differently from the rule.
+var texts = []string{
+	"", "-", "0", "-0", "7", "-7", "007", "+7", "7.0", "7.", ".5", "1e3", "1E+3", "1e", "1e-", "1e1000000000",
+	"9007199254740991", "9007199254740992", "9007199254740993", "9007199254740993.0", "16777216", "16777217",
+	"999999999999999999", "1000000000000000000", "9223372036854775807", "9223372036854775808", "-9223372036854775808",
+	"2147483647", "2147483648", "-2147483648", "-2147483649", "0.1", "-0.0", "1e400", "3.5e38", "3.4028235e38", "1e-400",
+	"0.30000000000000004", "123456789012345678901234567890", "0.00000000000000000000001", "12.658579999999999",
+	"12345678901234567890.5", "0000000000000000000000000.5", "NaN", "Infinity", "-Infinity", "nan", "inf", "0x10", "1_000", " 7", "7 ",
+	"2024-01-01T10:00:00Z", "2024-01-01 10:00:00", "2024-01-01T10:00:00.123456Z", "2024-01-01T10:00:00.1234567Z",
+	"2024-01-01T10:00:00.123456789Z", "2024-01-01T10:00:00.1234567891Z", "2024-01-01T10:00:00.Z", "2024-01-01T10:00:00,5Z",
+	"2024-02-29T00:00:00Z", "2023-02-29T00:00:00Z", "1900-02-29T00:00:00Z", "2000-02-29T00:00:00Z", "2024-13-01T00:00:00Z",
+	"2024-00-01T00:00:00Z", "2024-01-00T00:00:00Z", "2024-01-32T00:00:00Z", "2024-04-31T00:00:00Z", "2024-01-01T24:00:00Z",
+	"2024-01-01T23:60:00Z", "2024-01-01T23:59:60Z", "2024-01-01T10:00:00+05:30", "2024-01-01T10:00:00-00:01",
+	"2024-01-01T10:00:00+24:00", "2024-01-01T10:00:00+00:60", "2024-01-01T10:00:00z", "0000-01-01T00:00:00Z",
+	"0001-01-01T00:00:00Z", "0001-01-01T00:00:00+00:01", "9999-12-31T23:59:59.999999Z", "9999-12-31T23:59:59.9999999Z",
+	"9999-12-31T23:59:59-00:01", "1969-12-31T23:59:59.9999999Z", "2024-01-01T10:00Z", "2024-01-01", "20x4-01-01T10:00:00Z",
+}
+
+// sameAsRule tells whether the fast parsers agree with the rules on a text.
+func sameAsRule(t require.TestingT, text string) {
+	b := []byte(text)
+	if v, ok := fastInt(b); ok {
+		want, err := feature.ParseInt(text, 64)
+		require.NoError(t, err, text)
+		require.Equal(t, want, v, text)
+	}
+	if v, ok := narrowInt(b); ok {
+		want, err := feature.ParseInt(text, 32)
+		require.NoError(t, err, text)
+		require.Equal(t, want, int64(v), text)
+	}
+	if v, ok := fastFloat64(b); ok {
+		want, err := feature.ParseFloat(text, 64)
+		require.NoError(t, err, text)
+		require.Equal(t, math.Float64bits(want), math.Float64bits(v), text)
+	}
+	if v, ok := fastFloat32(b); ok {
+		want, err := feature.ParseFloat(text, 32)
+		require.NoError(t, err, text)
+		require.Equal(t, math.Float32bits(float32(want)), math.Float32bits(v), text)
+	}
+	if v, ok := fastTimestamp(b); ok {
+		want, err := feature.ParseTimestamp(text)
+		require.NoError(t, err, text)
+		require.Equal(t, want, v, text)
+	}
+}
+
+func TestFastParsersAgreeWithTheRules(t *testing.T) {
+	for _, text := range texts {
+		sameAsRule(t, text)
+	}
+}
+
+// TestFastParsersTakeWhatIsCommon keeps the fast paths fast: what files are full
+// of does not go to the rules.
+func TestFastParsersTakeWhatIsCommon(t *testing.T) {
+	for _, text := range []string{"0", "-17", "999999999999999999"} {
+		_, ok := fastInt([]byte(text))
+		require.True(t, ok, text)
+	}
+	for _, text := range []string{"0", "-0.0", "12.5", "12.658579999999999", "0.30000000000000004", "1e-7", "-1.5E+10"} {
+		_, ok := fastFloat64([]byte(text))
+		require.True(t, ok, text)
+		_, ok = fastFloat32([]byte(text))
+		require.True(t, ok, text)
+	}
+	for _, text := range []string{"2024-01-01T10:00:00Z", "2024-01-01 10:00:00.123456Z", "1969-12-31T23:59:59.999999999+05:30", "2024-02-29T10:00:00"} {
+		_, ok := fastTimestamp([]byte(text))
+		require.True(t, ok, text)
+	}
+}
+
+func TestFastParsersProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		sameAsRule(t, strconv.FormatInt(rapid.Int64().Draw(t, "int"), 10))
+		f := rapid.Float64().Draw(t, "float")
+		for _, format := range []byte("feg") {
+			sameAsRule(t, strconv.FormatFloat(f, format, rapid.IntRange(-1, 20).Draw(t, "digits"), 64))
+		}
+		sameAsRule(t, strconv.FormatUint(rapid.Uint64().Draw(t, "cents"), 10)+"."+strconv.Itoa(rapid.IntRange(0, 1<<30).Draw(t, "fraction")))
+		at := time.Unix(0, rapid.Int64().Draw(t, "nanos")).UTC()
+		for _, layout := range []string{time.RFC3339Nano, "2006-01-02 15:04:05.000000Z", "2006-01-02T15:04:05", time.DateTime} {
+			sameAsRule(t, at.Format(layout))
+		}
+		sameAsRule(t, rapid.StringMatching(`[-+]?[0-9]{0,4}[.eE]?[0-9]{0,4}[eE+-]{0,2}[0-9]{0,3}`).Draw(t, "number"))
+		sameAsRule(t, rapid.StringMatching(`[0-2]\d{3}-[01]\d-[0-3]\d[T ][0-2]\d:[0-6]\d:[0-6]\d(\.\d{0,10})?(Z|[+-][0-2]\d:[0-6]\d)?`).Draw(t, "timestamp"))
+	})
+}
+
+func FuzzParse(f *testing.F) {
+	for _, text := range texts {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) { sameAsRule(t, text) })
+}
