@@ -168,6 +168,7 @@ type messages struct {
 	r io.Reader
 	// bounded tells that r ends where the messages do, as in a file.
 	bounded bool
+	metadata
 }
 
 const (
@@ -213,7 +214,7 @@ func (m *messages) Message() (*ipc.Message, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkUnpacked(head, body); err != nil {
+	if err := m.metadata.check(head, body); err != nil {
 		return nil, err
 	}
 	return ipc.NewMessage(memory.NewBufferBytes(meta), memory.NewBufferBytes(body)), nil
@@ -248,136 +249,4 @@ func unexpected(err error) error {
 		return io.ErrUnexpectedEOF
 	}
 	return err
-}
-
-// Places of members in the tables of Arrow's metadata (Message.fbs), as offsets
-// into their vtables.
-const (
-	messageHeaderType  = 6
-	messageHeader      = 8
-	messageBodyLength  = 10
-	dictionaryData     = 6
-	batchBuffers       = 8
-	batchCompression   = 10
-	headerIsDictionary = 2
-	headerIsBatch      = 3
-)
-
-// checkUnpacked refuses a batch whose packed buffers say that they unpack to
-// more than a body may have.
-func checkUnpacked(message table, body []byte) error {
-	batch, ok := message.table(messageHeader)
-	switch message.byte(messageHeaderType) {
-	case headerIsBatch:
-	case headerIsDictionary:
-		batch, ok = batch.table(dictionaryData)
-	default:
-		return nil
-	}
-	if _, packed := batch.table(batchCompression); !ok || !packed {
-		return nil
-	}
-	total := int64(0)
-	for _, b := range batch.buffers() {
-		if b.length < 8 {
-			continue
-		}
-		if b.offset < 0 || b.length > int64(len(body)) || b.offset > int64(len(body))-b.length {
-			return errors.New("a buffer outside of its message")
-		}
-		size := int64(binary.LittleEndian.Uint64(body[b.offset:])) //nolint:gosec // -1 says that the buffer is not packed
-		if total += max(size, 0); size < -1 || total > maxArrowBody {
-			return fmt.Errorf("a message that unpacks to more than %d bytes", maxArrowBody)
-		}
-	}
-	return nil
-}
-
-// table is a table of a flatbuffer, of which only a few members are wanted.
-//
-// It begins with the distance back to its vtable; the vtable has its own length,
-// that of the table, and for each member where in the table it lies, 0 if it
-// does not. Whatever lies outside of buf is not there.
-type table struct {
-	buf []byte
-	pos int
-}
-
-func rootTable(buf []byte) (table, bool) {
-	at, ok := table{buf: buf}.uint32(0)
-	return table{buf: buf, pos: int(at)}, ok && int(at) < len(buf)
-}
-
-func (t table) uint32(at int) (uint32, bool) {
-	if at < 0 || at > len(t.buf)-4 {
-		return 0, false
-	}
-	return binary.LittleEndian.Uint32(t.buf[at:]), true
-}
-
-// member returns where a member lies.
-func (t table) member(slot int) (at int, ok bool) {
-	back, ok := t.uint32(t.pos)
-	if !ok {
-		return 0, false
-	}
-	vtable := t.pos - int(int32(back)) //nolint:gosec // a signed number in four bytes
-	if vtable < 0 || vtable > len(t.buf)-2 {
-		return 0, false
-	}
-	size := int(binary.LittleEndian.Uint16(t.buf[vtable:]))
-	if slot+2 > size || vtable+slot+2 > len(t.buf) {
-		return 0, false
-	}
-	off := int(binary.LittleEndian.Uint16(t.buf[vtable+slot:]))
-	return t.pos + off, off != 0
-}
-
-func (t table) byte(slot int) byte {
-	if at, ok := t.member(slot); ok && at < len(t.buf) {
-		return t.buf[at]
-	}
-	return 0
-}
-
-func (t table) int64(slot int) (int64, bool) {
-	at, ok := t.member(slot)
-	if !ok || at > len(t.buf)-8 {
-		return 0, false
-	}
-	return int64(binary.LittleEndian.Uint64(t.buf[at:])), true //nolint:gosec // a signed number in eight bytes
-}
-
-// table returns the table that a member points to.
-func (t table) table(slot int) (table, bool) {
-	at, ok := t.member(slot)
-	if !ok {
-		return t, false
-	}
-	off, ok := t.uint32(at)
-	return table{buf: t.buf, pos: at + int(off)}, ok
-}
-
-// extent is a buffer of a batch: where in the body it lies.
-type extent struct{ offset, length int64 }
-
-// buffers returns the buffers of a record batch.
-func (t table) buffers() []extent {
-	const extentBytes = 16
-	vector, ok := t.table(batchBuffers)
-	n, found := vector.uint32(vector.pos)
-	if !ok || !found {
-		return nil
-	}
-	start := vector.pos + 4
-	if int(n) > (len(t.buf)-start)/extentBytes {
-		return nil
-	}
-	out := make([]extent, n)
-	for i := range out {
-		at := t.buf[start+i*extentBytes:]
-		out[i].offset = int64(binary.LittleEndian.Uint64(at))     //nolint:gosec // a signed number in eight bytes
-		out[i].length = int64(binary.LittleEndian.Uint64(at[8:])) //nolint:gosec // a signed number in eight bytes
-	}
-	return out
 }

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"sync"
@@ -19,8 +20,7 @@ type chunker struct {
 	rest []byte
 	eof  bool
 	pool sync.Pool
-	// recordsBegin is told where a chunk begins, for messages.
-	offset int64
+	line int64 // that the next chunk begins in, from 0
 }
 
 // next returns the next chunk, which belongs to the caller until it is put
@@ -39,18 +39,23 @@ func (c *chunker) next() ([]byte, error) {
 		end, open := c.cut(buf)
 		switch {
 		case c.eof && open:
-			return nil, feature.Errorf(feature.CodeInvalidArgument, "", "", "a quote is opened after byte %d and not closed before the end", c.offset+int64(end))
+			return nil, feature.Errorf(feature.CodeInvalidArgument, "", "", "the record in line %d opens a quote that is not closed before the end", c.lineAt(buf, end))
 		case c.eof:
 			end = len(buf)
 		case end == 0 && len(buf) >= c.max:
-			return nil, feature.Errorf(feature.CodeInvalidArgument, "", "", "the record at byte %d does not end within %d bytes (is a quote not closed?)", c.offset, c.max)
+			return nil, feature.Errorf(feature.CodeInvalidArgument, "", "", "the record in line %d does not end within %d bytes (is a quote not closed?)", c.lineAt(buf, 0), c.max)
 		case end == 0:
 			continue
 		}
 		c.rest = append(c.rest, buf[end:]...)
-		c.offset += int64(end)
+		c.line += int64(bytes.Count(buf[:end], newline))
 		return buf[:end], nil
 	}
+}
+
+// lineAt returns the line, from 1, of a place in the chunk that is read.
+func (c *chunker) lineAt(buf []byte, at int) int64 {
+	return c.line + int64(bytes.Count(buf[:at], newline)) + 1
 }
 
 // fill reads until buf has want bytes or the stream ends.

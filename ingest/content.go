@@ -147,7 +147,7 @@ func (c *countingReader) Read(p []byte) (int, error) {
 
 // text returns the stream of a text format, after a byte-order mark; what is
 // evidently no text is refused by what it is.
-func (c *content) text() (io.Reader, error) {
+func (c *content) text() (*bufio.Reader, error) {
 	r, err := c.stream()
 	if err != nil {
 		return nil, err
@@ -168,6 +168,26 @@ func (c *content) text() (io.Reader, error) {
 }
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
+
+// lines is text that is to be NDJSON: the first row must look like one. Further
+// rows are looked at one by one.
+func (c *content) lines() (*bufio.Reader, error) {
+	text, err := c.text()
+	if err != nil {
+		return nil, err
+	}
+	head, err := text.Peek(headBytes)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, c.fail(err)
+	}
+	switch first := bytes.TrimLeft(head, " \t\r\n"); {
+	case len(first) == 0 || first[0] == '{':
+		return text, nil
+	case first[0] == '[':
+		return nil, c.notWhatItSays("a JSON array (expected an object in each line; an array of them is JSON)")
+	}
+	return nil, c.notWhatItSays("something else (expected a JSON object in each line)")
+}
 
 func (c *content) notWhatItSays(what string) error {
 	return feature.Errorf(feature.CodeInvalidArgument, "ingest", c.in.name, "not %s: it is %s", formatNames[c.in.format], what)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -101,7 +102,10 @@ func (r *reader) csv(ctx context.Context, c *content) (seq iter.Seq2[*batch, err
 		return nil, 0, feature.Errorf(feature.CodeInvalidArgument, "ingest", c.in.name, "the file has no header, only empty lines")
 	}
 	slots, err := r.resolve(c.in.name, names)
-	if err != nil {
+	switch {
+	case err != nil && strings.HasPrefix(names[0], "{"), err != nil && strings.HasPrefix(names[0], "["):
+		return nil, 0, c.notWhatItSays("JSON, by its first character")
+	case err != nil:
 		return nil, 0, err
 	}
 	header = int64(bytes.Count(first[:len(first)-len(rest)], newline))
@@ -126,7 +130,7 @@ func (r *reader) csv(ctx context.Context, c *content) (seq iter.Seq2[*batch, err
 
 // ndjson reads chunks of lines, several at a time.
 func (r *reader) ndjson(ctx context.Context, c *content) (iter.Seq2[*batch, error], error) {
-	text, err := c.text()
+	text, err := c.lines()
 	if err != nil {
 		return nil, err
 	}

@@ -283,8 +283,11 @@ func (t *textSpine) learnTypes(in chunks) error {
 		}
 		fields[k] = arrow.Field{Name: name, Type: columns.DataType(t.types[k]), Nullable: true}
 	}
+	if len(faults) > 0 {
+		return feature.Invalid("ingest", t.in.name, faults)
+	}
 	t.schema = arrow.NewSchema(fields, nil)
-	return feature.Invalid("ingest", t.in.name, faults)
+	return nil
 }
 
 // records decodes the chunks. A value that its column cannot hold ends them.
@@ -421,7 +424,7 @@ func wholeNumber(text []byte) bool {
 // float64 holds, and not with zeros in front.
 func looksNumeric(text []byte) bool {
 	digits := bytes.TrimPrefix(text, []byte("-"))
-	if len(digits) > 1 && digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9' || bytes.IndexAny(text, ".eE") < 0 {
+	if len(digits) > 1 && digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9' || !bytes.ContainsAny(text, ".eE") {
 		return false
 	}
 	f, err := feature.ParseFloat(string(text), 64)
