@@ -14,13 +14,6 @@ import (
 	"github.com/granary-ml/granary/offline/pit"
 )
 
-// taken is what a view gives to a chunk: the rows that were taken, by row group,
-// each once, and for each row of the chunk which of them is its answer.
-type taken struct {
-	pools []arrow.Record
-	refs  []gather.Ref // by row of the chunk
-}
-
 // answer joins one chunk and gives it away in batches.
 func (h *historical) answer(ctx context.Context, records []arrow.Record, give func(arrow.Record) error) error {
 	rows := int64(0)
@@ -49,27 +42,25 @@ func (h *historical) answer(ctx context.Context, records []arrow.Record, give fu
 // keys and times and decides, the second reads the features of the row groups
 // of which a row was taken.
 func (h *historical) retrieve(ctx context.Context, w *viewJoin, s *keySpine, rows int) (taken, error) {
-	out := taken{refs: make([]gather.Ref, rows)}
-	for i := range out.refs {
-		out.refs[i] = gather.None()
-	}
 	if s.spine.Len() == 0 {
-		return out, nil
+		return nothing(w, rows), nil
 	}
 	units, err := w.table.units(ctx, h.where(w, s))
-	if err != nil || len(units) == 0 {
-		return out, err
+	if err != nil {
+		return taken{}, err
+	}
+	if len(units) == 0 {
+		return nothing(w, rows), nil
 	}
 	if len(units) > math.MaxInt32 {
-		return out, feature.Errorf(feature.CodeTooLarge, "offline.Historical", w.view.Subject(), "%d row groups in one join", len(units))
+		return taken{}, feature.Errorf(feature.CodeTooLarge, "offline.Historical", w.view.Subject(), "%d row groups in one join", len(units))
 	}
 	byOrder := slices.Clone(units)
 	join, err := h.joinUnits(ctx, w, s, units)
 	if err != nil {
-		return out, err
+		return taken{}, err
 	}
-	err = takeWinners(ctx, w, s, byOrder, join, &out)
-	return out, err
+	return takeWinners(ctx, w, s, byOrder, join, rows)
 }
 
 // where is what the rows have in common that a chunk may be given.
@@ -133,78 +124,10 @@ const rowBits = 32
 
 func position(order, row int64) int64 { return order<<rowBits | row }
 
-// winner is a row of the pit spine with the row of a unit that it is given.
-type winner struct {
-	row int32 // of the chunk
-	at  int32 // of the unit
-}
-
-// winnersByUnit sorts the rows that have an answer by where it lies.
-func winnersByUnit(s *keySpine, join *pit.Join, units int) (winners []winner, starts []int32) {
-	starts = make([]int32, units+1)
-	for i := range s.rows {
-		if at, _, status := join.Row(i); status == pit.Found {
-			starts[at>>rowBits+1]++
-		}
-	}
-	for u := range units {
-		starts[u+1] += starts[u]
-	}
-	winners = make([]winner, starts[units])
-	next := slices.Clone(starts)
-	for i, row := range s.rows {
-		if at, _, status := join.Row(i); status == pit.Found {
-			u := at >> rowBits
-			winners[next[u]] = winner{row: row, at: int32(at & math.MaxUint32)} //nolint:gosec // a row of a unit
-			next[u]++
-		}
-	}
-	return winners, starts
-}
-
-// takeWinners is the second pass.
-func takeWinners(ctx context.Context, w *viewJoin, s *keySpine, units []unit, join *pit.Join, out *taken) error {
-	winners, starts := winnersByUnit(s, join, len(units))
-	var hit []int
-	for u := range units {
-		if starts[u] < starts[u+1] {
-			hit = append(hit, u)
-		}
-	}
-	out.pools = make([]arrow.Record, len(hit))
-	take := func(ctx context.Context, i int) (arrow.Record, error) {
-		u := hit[i]
-		mine := winners[starts[u]:starts[u+1]]
-		rows := distinctRows(mine, int32(i), out.refs) //nolint:gosec // fewer than units
-		return units[u].take(ctx, w, rows)
-	}
-	return inOrder(ctx, len(hit), take, func(i int, rec arrow.Record) error {
-		out.pools[i] = rec
-		return nil
-	})
-}
-
-// distinctRows lists the rows that winners were given, ascending, each once, and
-// points the winners at them. Mostly they are ascending already.
-func distinctRows(winners []winner, pool int32, refs []gather.Ref) []int32 {
-	byRow := func(a, b winner) int { return int(a.at) - int(b.at) }
-	if !slices.IsSortedFunc(winners, byRow) {
-		slices.SortFunc(winners, byRow)
-	}
-	var rows []int32
-	for _, win := range winners {
-		if len(rows) == 0 || rows[len(rows)-1] != win.at {
-			rows = append(rows, win.at)
-		}
-		refs[win.row] = gather.Ref{Source: pool, Row: int32(len(rows) - 1)} //nolint:gosec // rows of a unit
-	}
-	return rows
-}
-
-// take reads rows of the features of a unit.
-func (u unit) take(ctx context.Context, w *viewJoin, rows []int32) (arrow.Record, error) {
+// take reads rows of columns of a unit.
+func (u unit) take(ctx context.Context, cols []int, schema *arrow.Schema, rows []int32) (arrow.Record, error) {
 	var parts []arrow.Record
-	for p, err := range u.file.read(ctx, u.group, w.cols) {
+	for p, err := range u.file.read(ctx, u.group, cols) {
 		if err != nil {
 			return nil, err
 		}
@@ -215,7 +138,7 @@ func (u unit) take(ctx context.Context, w *viewJoin, rows []int32) (arrow.Record
 			refs[i].Row = row - int32(p.first) //nolint:gosec // a row of a piece
 		}
 		rows = rows[n:]
-		part, err := gather.Record(ctx, w.out, []arrow.Record{p.rec}, refs)
+		part, err := gather.Record(ctx, schema, []arrow.Record{p.rec}, refs)
 		if err != nil {
 			return nil, err
 		}
@@ -227,7 +150,7 @@ func (u unit) take(ctx context.Context, w *viewJoin, rows []int32) (arrow.Record
 	if len(rows) > 0 {
 		return nil, u.file.fault("of features", errors.New("the row group has fewer rows than its keys"))
 	}
-	return joinParts(ctx, w.out, parts)
+	return joinParts(ctx, schema, parts)
 }
 
 // joinParts puts records one below the other.
@@ -253,10 +176,10 @@ func (h *historical) emit(ctx context.Context, records []arrow.Record, results [
 	for _, rec := range records {
 		for start := int64(0); start < rec.NumRows(); start += step {
 			end := min(start+step, rec.NumRows())
-			features := make([]arrow.Record, len(h.views))
+			features := make([][]arrow.Array, len(h.views))
 			for i, w := range h.views {
 				var err error
-				features[i], err = gather.Record(ctx, w.out, results[i].pools, results[i].refs[base+start:base+end])
+				features[i], err = results[i].features(ctx, base+start, base+end)
 				if err != nil {
 					return feature.Errorf(feature.CodeOf(err), "offline.Historical", w.view.Subject(), "%w", err)
 				}
@@ -270,10 +193,10 @@ func (h *historical) emit(ctx context.Context, records []arrow.Record, results [
 	return nil
 }
 
-func (h *historical) batch(spine arrow.Record, features []arrow.Record) arrow.Record {
+func (h *historical) batch(spine arrow.Record, features [][]arrow.Array) arrow.Record {
 	arrays := slices.Clone(spine.Columns())
 	for _, p := range h.place {
-		arrays = append(arrays, features[p.view].Column(p.column))
+		arrays = append(arrays, features[p.view][p.column])
 	}
 	return array.NewRecord(h.schema, arrays, spine.NumRows())
 }

@@ -43,12 +43,14 @@ func tryReadWith(tb testing.TB, data []byte, o ReaderOptions) error {
 		if err != nil {
 			requireFault(tb, err)
 			first = errors.Join(first, err)
+			tryPicks(tb, f, i)
 			continue
 		}
 		require.Equal(tb, f.RowGroupRows(i), rec.NumRows())
 		for c := range int(rec.NumCols()) {
 			require.EqualValues(tb, rec.NumRows(), rec.Column(c).Len())
 		}
+		requirePicks(tb, f, i, rec)
 		for _, field := range f.Schema().Fields() {
 			f.Range(i, field.Name)
 		}

@@ -191,30 +191,44 @@ func (p *pageReader) header() (h pageHeader, ok bool, err error) {
 // and what is left, unpacked. They are good until the next call, except those of
 // a dictionary, which are not used again.
 func (p *pageReader) next() (h pageHeader, levels, body []byte, ok bool, err error) {
+	h, raw, ok, err := p.head()
+	if err != nil || !ok {
+		return h, nil, nil, false, err
+	}
+	levels, body, err = p.open(&h, raw)
+	return h, levels, body, err == nil, err
+}
+
+// head returns the header of the next page that we know, and its bytes as they
+// are stored; false at the end.
+func (p *pageReader) head() (h pageHeader, raw []byte, ok bool, err error) {
 	for {
 		h, ok, err = p.header()
 		if err != nil || !ok {
-			return h, nil, nil, false, err
+			return h, nil, false, err
 		}
 		if err := h.check(p.limit); err != nil {
-			return h, nil, nil, false, err
+			return h, nil, false, err
 		}
 		raw, err := p.win.take(int(h.packed))
 		if err != nil {
-			return h, nil, nil, false, err
+			return h, nil, false, err
 		}
-		if h.kind != pageData && h.kind != pageDataV2 && h.kind != pageDictionary {
-			continue
+		if h.kind == pageData || h.kind == pageDataV2 || h.kind == pageDictionary {
+			return h, raw, true, nil
 		}
-		if h.hasCRC && crc32.ChecksumIEEE(raw) != h.crc {
-			return h, nil, nil, false, errors.New("page does not match its checksum")
-		}
-		levels, body, err = p.body(&h, raw)
-		if err != nil {
-			return h, nil, nil, false, fmt.Errorf("page of %s: %w", p.codec, err)
-		}
-		return h, levels, body, true, nil
 	}
+}
+
+// open checks and unpacks a page.
+func (p *pageReader) open(h *pageHeader, raw []byte) (levels, body []byte, err error) {
+	if h.hasCRC && crc32.ChecksumIEEE(raw) != h.crc {
+		return nil, nil, errors.New("page does not match its checksum")
+	}
+	if levels, body, err = p.body(h, raw); err != nil {
+		return nil, nil, fmt.Errorf("page of %s: %w", p.codec, err)
+	}
+	return levels, body, nil
 }
 
 func (p *pageReader) body(h *pageHeader, raw []byte) (levels, body []byte, err error) {
