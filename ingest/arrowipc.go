@@ -214,7 +214,7 @@ func (m *messages) Message() (*ipc.Message, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := m.metadata.check(head, body); err != nil {
+	if err := m.check(head, body); err != nil {
 		return nil, err
 	}
 	return ipc.NewMessage(memory.NewBufferBytes(meta), memory.NewBufferBytes(body)), nil

@@ -33,7 +33,7 @@ func TestArrowCut(t *testing.T) {
 		whole := ingestBytes(t, Options{}, feature.FormatArrow, data)
 		require.EqualValues(t, 3, whole.read)
 		require.Len(t, whole.rows, 1)
-		for n := range len(data) {
+		for n := range data {
 			require.True(t, ingestBytes(t, Options{}, feature.FormatArrow, data[:n]).refused, "%s of %d bytes", as, n)
 		}
 	}

@@ -62,6 +62,7 @@ func wideNDJSON(rows int) []byte {
 }
 
 func benchmarkDecode(b *testing.B, format feature.Format, data []byte) {
+	b.Helper()
 	i := New(Options{})
 	bound := bindFiles(wideView(), 0)
 	in := &input{name: "bench", format: format, size: int64(len(data)), open: func(context.Context) (blob, error) { return newMemory(data), nil }}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/apache/arrow/go/v17/arrow"
 	"github.com/apache/arrow/go/v17/arrow/array"
-	"github.com/apache/arrow/go/v17/arrow/bitutil"
 	"github.com/apache/arrow/go/v17/arrow/memory"
 
 	"github.com/granary-ml/granary/feature"
@@ -35,11 +34,7 @@ var (
 // that no value of the type of arr is a value of c.typ.
 func (c *coercer) coerce(arr arrow.Array) (arrow.Array, error) {
 	if d, ok := arr.(*array.Dictionary); ok {
-		plain, err := undictionary(d)
-		if err != nil {
-			return nil, err
-		}
-		return c.coerce(plain)
+		return c.dictionary(d)
 	}
 	if e, ok := arr.(array.ExtensionArray); ok {
 		return c.coerce(e.Storage())
@@ -78,31 +73,62 @@ func (c *coercer) mismatch(arr arrow.Array) error {
 	return fmt.Errorf("a column of type %s where %s is expected", arr.DataType(), c.typ)
 }
 
-// undictionary returns the values that a dictionary array stands for.
-func undictionary(d *array.Dictionary) (arrow.Array, error) {
-	runs := make([]arrow.Array, 0, d.Len())
-	nulls := array.MakeArrayOfNull(memory.DefaultAllocator, d.Dictionary().DataType(), 1)
-	for i := range d.Len() {
-		if d.IsNull(i) {
-			runs = append(runs, nulls)
-			continue
-		}
-		at := d.GetValueIndex(i)
-		if at < 0 || at >= d.Dictionary().Len() {
-			return nil, fmt.Errorf("row %d points outside of the dictionary", i+1)
-		}
-		runs = append(runs, array.NewSlice(d.Dictionary(), int64(at), int64(at)+1))
+// errNull is what a value is that is null where it is looked up.
+var errNull = errors.New("null")
+
+// dictionary coerces the values of a dictionary, and then gives each row its
+// own.
+func (c *coercer) dictionary(d *array.Dictionary) (arrow.Array, error) {
+	reasons := map[int]string{}
+	inner := coercer{typ: c.typ, bad: func(at int, reason string) { reasons[at] = reason }}
+	values, err := inner.coerce(d.Dictionary())
+	if err != nil {
+		return nil, err
 	}
-	if len(runs) == 0 {
-		return array.NewSlice(d.Dictionary(), 0, 0), nil
+	// at returns where the value of row i is, or why it is none.
+	at := func(i int) (int, error) {
+		k := d.GetValueIndex(i)
+		if reason, ok := reasons[k]; ok {
+			return k, errors.New(reason)
+		}
+		if values.IsNull(k) {
+			return k, errNull
+		}
+		return k, nil
 	}
-	return array.Concatenate(runs, memory.DefaultAllocator)
+	switch v := values.(type) {
+	case *array.String:
+		return c.copyBytes(d, lookup(at, func(k int) []byte { return []byte(v.Value(k)) })), nil
+	case *array.Binary:
+		return c.copyBytes(d, lookup(at, v.Value)), nil
+	case *array.Int32:
+		return convert(c, d, lookup(at, v.Value)), nil
+	case *array.Int64:
+		return convert(c, d, lookup(at, v.Value)), nil
+	case *array.Float32:
+		return convert(c, d, lookup(at, v.Value)), nil
+	case *array.Float64:
+		return convert(c, d, lookup(at, v.Value)), nil
+	case *array.Timestamp:
+		return convert(c, d, lookup(at, v.Value)), nil
+	}
+	return nil, fmt.Errorf("a dictionary of %s is not read", c.typ)
+}
+
+func lookup[T any](at func(i int) (int, error), get func(k int) T) func(i int) (T, error) {
+	return func(i int) (out T, err error) {
+		k, err := at(i)
+		if err != nil {
+			return out, err
+		}
+		return get(k), nil
+	}
 }
 
 // number is a reader of one kind of number, in the forms that the targets take.
 type numberArray struct {
 	int   func(i int) (int64, error)
-	float func(i int, bits int) (float64, error)
+	float func(i, bits int) (float64, error)
 }
 
 // numbersOf returns how the numbers of an array are read; false if it has none.
@@ -257,13 +283,20 @@ func convert[T arrow.FixedWidthType](c *coercer, arr arrow.Array, get func(i int
 		}
 		v, err := get(i)
 		if err != nil {
-			c.bad(i, err.Error())
+			c.refuse(i, err)
 			valid.clear(i, len(values))
 			continue
 		}
 		values[i] = v
 	}
 	return fixedArray(columns.DataType(c.typ), values, &valid)
+}
+
+// refuse tells why a row has no value, unless it is null.
+func (c *coercer) refuse(row int, err error) {
+	if err != errNull { //nolint:errorlint // never wrapped
+		c.bad(row, err.Error())
+	}
 }
 
 // micros returns how timestamps of a unit are made microseconds: floored, so
@@ -415,7 +448,7 @@ func (c *coercer) copyBytes(arr arrow.Array, get func(i int) ([]byte, error)) ar
 				err = errTooMuchText
 			}
 			if err != nil {
-				c.bad(i, err.Error())
+				c.refuse(i, err)
 				valid.clear(i, arr.Len())
 			} else {
 				data = append(data, v...)
@@ -513,7 +546,7 @@ func (c *coercer) build(elems arrow.Array, rows []listRow) (arrow.Array, error) 
 		if total > math.MaxInt32 {
 			return nil, errors.New("more than 2 Gi elements in one batch")
 		}
-		offsets[i+1] = int32(total) //nolint:gosec // checked above
+		offsets[i+1] = int32(total)
 	}
 	flush()
 	values := array.NewSlice(elems, 0, 0)
@@ -537,16 +570,4 @@ func (c *coercer) wrap(values arrow.Array, n int, offsets []int32, valid *validi
 	data := array.NewData(columns.DataType(c.typ), n, buffers, []arrow.ArrayData{values.Data()}, valid.nulls, 0)
 	defer data.Release()
 	return array.MakeFromData(data)
-}
-
-// nullCount tells whether an array has nulls, also one that came with a bitmap
-// and without their number.
-func nullCount(arr arrow.Array) int {
-	if arr.NullN() >= 0 {
-		return arr.NullN()
-	}
-	if bits := arr.NullBitmapBytes(); len(bits) > 0 {
-		return arr.Len() - bitutil.CountSetBits(bits, arr.Data().Offset(), arr.Len())
-	}
-	return 0
 }

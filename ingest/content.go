@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync/atomic"
 
 	"github.com/klauspost/compress/gzip"
@@ -38,8 +39,8 @@ func openContent(ctx context.Context, in *input, bytes *atomic.Int64) (*content,
 // Close closes the input and removes what was unpacked of it.
 func (c *content) Close() error {
 	var errs []error
-	for i := len(c.close) - 1; i >= 0; i-- {
-		errs = append(errs, c.close[i]())
+	for _, f := range slices.Backward(c.close) {
+		errs = append(errs, f())
 	}
 	return errors.Join(errs...)
 }
@@ -139,6 +140,7 @@ type countingReader struct {
 	n *atomic.Int64
 }
 
+// Read implements io.Reader.
 func (c *countingReader) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	c.n.Add(int64(n))
@@ -252,6 +254,7 @@ type countingReaderAt struct {
 	n *atomic.Int64
 }
 
+// ReadAt implements io.ReaderAt.
 func (c *countingReaderAt) ReadAt(p []byte, off int64) (int, error) {
 	n, err := c.r.ReadAt(p, off)
 	c.n.Add(int64(n))
@@ -284,6 +287,7 @@ type contextReader struct {
 	r   io.Reader
 }
 
+// Read implements io.Reader.
 func (c contextReader) Read(p []byte) (int, error) {
 	if err := c.ctx(); err != nil {
 		return 0, err

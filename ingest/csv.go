@@ -97,7 +97,6 @@ func (d *dialect) closingQuote(buf []byte, from int) (at int, doubled bool) {
 // cell reads the cell at pos. It returns where the text after it goes on, and
 // whether that is a new record; ok is false for what follows a closing quote.
 func (d *dialect) cell(buf []byte, pos int) (s span, next int, last, ok bool) {
-	ok = true
 	if d.quoting && pos < len(buf) && buf[pos] == d.quote {
 		closing, doubled := d.closingQuote(buf, pos+1)
 		if closing < 0 {
@@ -254,7 +253,7 @@ func (d *dialect) markNulls(c *cells) {
 			}
 			text := c.text(s)
 			for _, word := range d.nulls {
-				if len(text) == len(word) && string(text) == string(word) {
+				if bytes.Equal(text, word) {
 					spans[i] = null
 				}
 			}

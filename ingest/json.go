@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -45,10 +46,10 @@ func (r *reader) json(c *content) (iter.Seq2[*batch, error], error) {
 func (r *reader) document(doc []byte, c *cells) error {
 	c.syntax = &jsonSyntax
 	return wholeDocument(doc, func(dec *jsontext.Decoder) error {
-		switch dec.PeekKind() {
-		case '[':
+		if dec.PeekKind() == '[' {
 			return r.rowsOf(dec, doc, c)
-		case '{':
+		}
+		if dec.PeekKind() == '{' {
 			return r.columnsOf(dec, doc, c)
 		}
 		if _, err := dec.ReadValue(); err != nil {
@@ -60,7 +61,7 @@ func (r *reader) document(doc []byte, c *cells) error {
 
 // wholeDocument reads a document and makes sure that nothing follows it.
 func wholeDocument(doc []byte, read func(dec *jsontext.Decoder) error) error {
-	dec := jsontext.NewDecoder(bytes.NewBuffer(doc[:len(doc):len(doc)]))
+	dec := jsontext.NewDecoder(bytes.NewBuffer(slices.Clip(doc)))
 	err := read(dec)
 	if err == nil {
 		if _, err = dec.ReadToken(); errors.Is(err, io.EOF) {

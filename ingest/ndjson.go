@@ -143,17 +143,17 @@ func jsonReason(err error) string {
 // jsonSpan returns the span of a value that ends at end.
 func jsonSpan(value jsontext.Value, end int) span {
 	start := end - len(value)
-	switch value.Kind() {
-	case 'n':
+	if value.Kind() == 'n' {
 		return null
-	case '"':
-		s := makeSpan(start+1, end-1, spanQuoted)
-		if bytes.IndexByte(value, '\\') >= 0 {
-			s.n |= spanEscaped
-		}
-		return s
 	}
-	return makeSpan(start, end, 0)
+	if value.Kind() != '"' {
+		return makeSpan(start, end, 0)
+	}
+	s := makeSpan(start+1, end-1, spanQuoted)
+	if bytes.IndexByte(value, '\\') >= 0 {
+		s.n |= spanEscaped
+	}
+	return s
 }
 
 // fast cuts a flat object; false if it is out of the ordinary, and then cells

@@ -12,7 +12,9 @@ import (
 // they turn down goes to the rule, which decides and words the reason.
 
 // str views bytes as a string that must not outlive them.
-func str(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+func str(b []byte) string {
+	return unsafe.String(unsafe.SliceData(b), len(b)) //nolint:gosec // it is read and forgotten within one call
+}
 
 // fastInt reads [-]digits of at most 18 digits.
 func fastInt(b []byte) (int64, bool) {
@@ -254,5 +256,6 @@ func daysFromEpoch(year, month, day uint) int64 {
 	}
 	const daysTo1970 = 719468 // from 0000-03-01
 	dayOfYear := (153*(month-3)+2)/5 + day - 1
-	return int64(365*year+year/4-year/100+year/400+dayOfYear) - daysTo1970
+	days := 365*year + year/4 - year/100 + year/400 + dayOfYear
+	return int64(days) - daysTo1970 //nolint:gosec // of year 9999 at most
 }

@@ -105,6 +105,7 @@ type spoolFile interface {
 // unclosed lends a body to a reader, which closes what it is given.
 type unclosed struct{ spoolFile }
 
+// Close implements blob.
 func (unclosed) Close() error { return nil }
 
 // memoryBody is the largest body that is kept in memory.

@@ -167,8 +167,10 @@ func typeOf(t arrow.DataType) (feature.Type, bool) {
 func TestScripts(t *testing.T) {
 	for _, folder := range []string{"pipeline", "coerce", "materialize"} {
 		datadriven.Walk(t, filepath.Join("testdata", folder), func(t *testing.T, path string) {
+			t.Helper()
 			w := newWorld(t)
 			datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+				t.Helper()
 				out, err := w.command(t, d)
 				// A message names the folder of the test, which differs each time.
 				return strings.ReplaceAll(out+printError(err), w.dir+"/", "")
@@ -338,12 +340,10 @@ func foreignArray(tb testing.TB, name, values string) arrow.Array {
 	typ, ok := foreignTypes[name]
 	require.True(tb, ok, "no such type: %s", name)
 	stored := typ
-	switch typ.ID() {
-	case arrow.TIMESTAMP, arrow.DATE64:
+	if id := typ.ID(); id == arrow.TIMESTAMP || id == arrow.DATE64 {
 		stored = arrow.PrimitiveTypes.Int64
-	case arrow.DATE32:
+	} else if id == arrow.DATE32 {
 		stored = arrow.PrimitiveTypes.Int32
-	default:
 	}
 	arr, _, err := array.FromJSON(memory.DefaultAllocator, stored, strings.NewReader(values), array.WithUseNumber())
 	require.NoError(tb, err)
@@ -523,8 +523,9 @@ func coerceScript(t *testing.T, d *datadriven.TestData) (string, error) {
 		arr = coerceText(from, to, contents(t, d), reasons)
 	default:
 		c := coercer{typ: to, bad: func(row int, reason string) { reasons[row] = reason }}
-		if arr, err = c.coerce(foreignArray(t, from, d.Input)); err != nil {
-			return err.Error() + "\n", nil
+		var mismatch error
+		if arr, mismatch = c.coerce(foreignArray(t, from, d.Input)); mismatch != nil {
+			return fmt.Sprintln(mismatch), nil
 		}
 		require.True(t, arrow.TypeEqual(columns.DataType(to), arr.DataType()), arr.DataType())
 	}

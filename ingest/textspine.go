@@ -194,7 +194,7 @@ func (t *textSpine) memberNames(_ context.Context, c *content) error {
 }
 
 func (t *textSpine) namesOf(line []byte, seen map[string]bool) {
-	dec := jsontext.NewDecoder(bytes.NewBuffer(line[:len(line):len(line)]))
+	dec := jsontext.NewDecoder(bytes.NewBuffer(slices.Clip(line)))
 	if dec.PeekKind() != '{' {
 		return
 	}
