@@ -48,7 +48,7 @@ type Options struct {
 	// takes more memory per core and fewer calls of the store.
 	ChunkBytes int
 	// MaxRecordBytes is the largest single record of text; a longer one is
-	// taken for a quote that is not closed. 0 is 64 MiB.
+	// taken for a quote that is not closed. 0 is 64 MiB; at most 128 MiB.
 	MaxRecordBytes int
 	// WriteRows is how many rows go to the online store at a time. 0 is 10,000.
 	WriteRows int
@@ -85,6 +85,8 @@ func New(o Options) *Ingester {
 	if o.MaxRecordBytes == 0 {
 		o.MaxRecordBytes = defaultMaxRecordBytes
 	}
+	// A chunk is read in steps that double, and its places must fit a span.
+	o.ChunkBytes, o.MaxRecordBytes = min(o.ChunkBytes, mostRecordBytes), min(o.MaxRecordBytes, mostRecordBytes)
 	if o.WriteRows == 0 {
 		o.WriteRows = 10_000
 	}
@@ -99,6 +101,7 @@ func (i *Ingester) now() feature.Timestamp { return feature.FromTime(i.o.Clock.N
 const (
 	defaultChunkBytes     = 1 << 20
 	defaultMaxRecordBytes = 64 << 20
+	mostRecordBytes       = 128 << 20
 )
 
 // Progress is how far an ingest is.

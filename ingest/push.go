@@ -39,10 +39,12 @@ func (i *Ingester) Push(ctx context.Context, req PushRequest) (wire.PushResult, 
 			return p.out, err
 		}
 		if landed {
-			return p.out, p.repeat(ctx, version)
+			err := p.repeat(ctx, version)
+			return p.out, err
 		}
 	}
-	return p.out, p.do(ctx)
+	err := p.do(ctx)
+	return p.out, err
 }
 
 // push is one PushRequest that is being done.
@@ -52,14 +54,14 @@ type push struct {
 	out wire.PushResult
 	// kept are the accepted rows, as long as they are few enough to wait in
 	// memory for their turn online.
-	kept     []arrow.Record
-	keptRows int64
-	overflow bool
+	kept      []arrow.Record
+	keptBytes int64
+	overflow  bool
 }
 
-// maxKeptRows is how many rows of a push wait in memory; the rows of a larger
-// one are decoded twice.
-const maxKeptRows = 256 << 10
+// maxKeptBytes is how much of a push waits in memory once it is decoded; the
+// rows of a larger one are decoded twice.
+const maxKeptBytes = 16 << 20
 
 func (p *push) do(ctx context.Context) error {
 	body, size, err := p.spool(ctx)
@@ -153,12 +155,28 @@ func (p *push) keep(rec arrow.Record) {
 	if !p.req.Options.Online || p.overflow {
 		return
 	}
-	p.keptRows += rec.NumRows()
-	if p.keptRows > maxKeptRows {
+	for _, col := range rec.Columns() {
+		p.keptBytes += arrayBytes(col.Data())
+	}
+	if p.keptBytes > maxKeptBytes {
 		p.overflow, p.kept = true, nil
 		return
 	}
 	p.kept = append(p.kept, rec)
+}
+
+// arrayBytes returns how much memory an array holds on to.
+func arrayBytes(data arrow.ArrayData) int64 {
+	n := int64(0)
+	for _, b := range data.Buffers() {
+		if b != nil {
+			n += int64(b.Cap())
+		}
+	}
+	for _, child := range data.Children() {
+		n += arrayBytes(child)
+	}
+	return n
 }
 
 // land commits offline and then writes online.
