@@ -81,12 +81,14 @@ type keySpine struct {
 // makeKeySpine sorts the rows of a chunk that have a key and a time.
 func (h *historical) makeKeySpine(records []arrow.Record, set keySet) (*keySpine, error) {
 	var (
-		cols  []rowkey.Columns
-		at    []int64
-		rows  []int32
-		alive []int32 // row among those of cols
-		base  int32
+		cols []rowkey.Columns
+		base int32
 	)
+	total := 0
+	for _, rec := range records {
+		total += int(rec.NumRows())
+	}
+	at, rows := make([]int64, 0, total), make([]int32, 0, total)
 	for _, rec := range records {
 		arrays, err := castKeys(rec, set)
 		if err != nil {
@@ -103,11 +105,13 @@ func (h *historical) makeKeySpine(records []arrow.Record, set keySet) (*keySpine
 		}
 		base += int32(rec.NumRows()) //nolint:gosec // a chunk has fewer rows
 	}
-	alive = rows
 	numbering := rowkey.Number(cols)
-	numbers := make([]uint64, len(alive))
-	for i, row := range alive {
-		numbers[i] = numbering.Numbers[row]
+	numbers := numbering.Numbers
+	if len(rows) < len(numbers) {
+		numbers = make([]uint64, len(rows))
+		for i, row := range rows {
+			numbers[i] = numbering.Numbers[row]
+		}
 	}
 	order := rowkey.Order(numbers, at, nil)
 	return sortedSpine(numbering, numbers, at, rows, order)
@@ -143,6 +147,12 @@ func (h *historical) appendRows(rec arrow.Record, keys []arrow.Array, base int32
 	if times.DataType().ID() == arrow.NULL {
 		return rows, at, nil
 	}
+	if micros, ok := rowkey.Int64s(times); ok && allValid(micros) && !someNull(times, keys) {
+		for i := range micros {
+			rows = append(rows, base+int32(i))
+		}
+		return rows, append(at, micros...), nil
+	}
 	instant, err := instants(times)
 	if err != nil {
 		return nil, nil, h.rowFault(h.time, 0, err)
@@ -158,6 +168,24 @@ func (h *historical) appendRows(rec arrow.Record, keys []arrow.Array, base int32
 		rows, at = append(rows, base+int32(i)), append(at, int64(t))
 	}
 	return rows, at, nil
+}
+
+// allValid tells whether all are times, as those of a column mostly are.
+func allValid(micros []int64) bool {
+	least, greatest := int64(0), int64(0)
+	for _, t := range micros {
+		least, greatest = min(least, t), max(greatest, t)
+	}
+	return feature.Timestamp(least).Valid() && feature.Timestamp(greatest).Valid()
+}
+
+func someNull(times arrow.Array, keys []arrow.Array) bool {
+	for _, k := range keys {
+		if k.NullN() > 0 {
+			return true
+		}
+	}
+	return times.NullN() > 0
 }
 
 func anyNull(arrays []arrow.Array, i int) bool {

@@ -52,16 +52,16 @@ func tryPicks(tb testing.TB, f *File, group int) {
 // whichever rows are picked.
 func requirePicks(tb testing.TB, f *File, group int, rec arrow.Record) {
 	tb.Helper()
-	r := rand.New(rand.NewPCG(1, uint64(rec.NumRows()))) //nolint:gosec // a seed
+	r := rand.New(rand.NewPCG(1, uint64(rec.NumRows())))
 	var rows []int32
-	for row := range int32(rec.NumRows()) { //nolint:gosec // of a test
+	for row := range int32(rec.NumRows()) {
 		for range r.IntN(8) / 6 * (1 + r.IntN(2)) {
 			rows = append(rows, row)
 		}
 	}
 	all := make([]int32, rec.NumRows())
 	for i := range all {
-		all[i] = int32(i) //nolint:gosec // of a test
+		all[i] = int32(i)
 	}
 	for i, field := range rec.Schema().Fields() {
 		if !f.Pickable(field.Name) {

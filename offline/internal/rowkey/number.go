@@ -1,6 +1,9 @@
 package rowkey
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // Numbering gives the keys of unsorted rows numbers in the order of the keys:
 // two rows have the same number if and only if they have the same key.
@@ -83,6 +86,9 @@ func (k *Keys) compareTo(i int, key []byte) int {
 
 // Sorted tells whether the keys ascend, as those of a sorted file do.
 func (g *Grouped) Sorted() bool {
+	if g.Keys.ends == nil {
+		return slices.IsSorted(g.Keys.prefix)
+	}
 	for i := 1; i < g.Keys.Len(); i++ {
 		if g.Keys.Compare(i-1, &g.Keys, i) > 0 {
 			return false

@@ -2,7 +2,11 @@ package rowkey
 
 import (
 	"cmp"
+	"math/bits"
+	"runtime"
 	"slices"
+	"sync"
+	"sync/atomic"
 )
 
 // item is a row that is being sorted.
@@ -15,9 +19,10 @@ type item struct {
 // Order returns the rows in the order of (key, event, created, row). Created
 // may be nil. Rows that are in order already cost one pass.
 //
-// The keys go through a radix sort that looks only at the bytes in which they
-// differ: three for a hundred thousand keys. What is left are the rows of one
-// key, mostly few, which are sorted by time on their own.
+// The rows are dealt out by the highest bits in which their keys differ, and what
+// lies in one place is sorted on its own, on all cores. The keys go through a
+// radix sort that looks only at the bytes in which they differ. What is left are
+// the rows of one key, mostly few, which are sorted by time.
 func Order(keys []uint64, event, created []int64) []int32 {
 	out := make([]int32, len(keys))
 	if inOrder(keys, event, created) {
@@ -26,24 +31,85 @@ func Order(keys []uint64, event, created []int64) []int32 {
 		}
 		return out
 	}
-	s := sorter{created: created, spare: make([]item, len(keys))}
-	items := make([]item, len(keys))
-	for i, k := range keys {
-		items[i] = item{key: k, event: event[i], row: int32(i)}
+	items, starts := deal(keys, event)
+	spare := make([]item, len(keys))
+	sortPlace := func(d int) {
+		lo, hi := starts[d], starts[d+1]
+		s := sorter{created: created, spare: spare[lo:hi]}
+		s.sort(items[lo:hi], out[lo:hi])
 	}
-	items = s.byKey(items)
-	for start := 0; start < len(items); {
-		end := start + 1
-		for end < len(items) && items[end].key == items[start].key {
-			end++
+	const fewRows = 1 << 14 // cheaper than a goroutine
+	workers := runtime.GOMAXPROCS(0)
+	if len(keys) < fewRows {
+		workers = 1
+	}
+	var next atomic.Int32
+	var wg sync.WaitGroup
+	work := func() {
+		for d := next.Add(1) - 1; d < digits; d = next.Add(1) - 1 {
+			sortPlace(int(d))
 		}
-		s.byTime(items[start:end])
-		start = end
+	}
+	for range workers - 1 {
+		wg.Go(work)
+	}
+	work()
+	wg.Wait()
+	return out
+}
+
+// deal makes the items, in places by the highest bits in which the keys differ,
+// and returns where each place begins, and the end.
+func deal(keys []uint64, event []int64) (items []item, starts [digits + 1]int) {
+	differ := uint64(0)
+	for _, k := range keys {
+		differ |= k ^ keys[0]
+	}
+	shift := max(bits.Len64(differ)-bits.Len(digits-1), 0)
+	var next [digits]int
+	for _, k := range keys {
+		next[k>>shift&(digits-1)]++
+	}
+	sum := 0
+	for d, n := range &next {
+		starts[d], next[d] = sum, sum
+		sum += n
+	}
+	starts[digits] = sum
+	items = make([]item, len(keys))
+	for i, k := range keys {
+		d := k >> shift & (digits - 1)
+		items[next[d]] = item{key: k, event: event[i], row: int32(i)}
+		next[d]++
+	}
+	return items, starts
+}
+
+// sort puts the rows of the items, which are in the order of their rows, into
+// out.
+func (s *sorter) sort(items []item, out []int32) {
+	const few = 64 // cheaper to compare than to count bytes
+	if len(items) <= few {
+		slices.SortFunc(items, func(a, b item) int {
+			if a.key != b.key {
+				return cmp.Compare(a.key, b.key)
+			}
+			return s.compare(a, b)
+		})
+	} else {
+		items = s.byKey(items)
+		for start := 0; start < len(items); {
+			end := start + 1
+			for end < len(items) && items[end].key == items[start].key {
+				end++
+			}
+			s.byTime(items[start:end])
+			start = end
+		}
 	}
 	for i := range items {
 		out[i] = items[i].row
 	}
-	return out
 }
 
 func inOrder(keys []uint64, event, created []int64) bool {

@@ -155,11 +155,11 @@ func TestOrder(t *testing.T) {
 
 // TestOrderOfManyRowsPerKey reaches the sorts for long runs of one key.
 func TestOrderOfManyRowsPerKey(t *testing.T) {
-	for _, rows := range []int{100, 1000, 5000} {
+	for _, rows := range []int{100, 1000, 5000, 50_000} {
 		r := rand.New(rand.NewPCG(1, 2))
 		keys, event, created := make([]uint64, rows), make([]int64, rows), make([]int64, rows)
 		for i := range rows {
-			keys[i], event[i], created[i] = r.Uint64N(2)<<60, r.Int64N(200)-100, r.Int64N(3)
+			keys[i], event[i], created[i] = r.Uint64N(2)<<60|r.Uint64N(3)<<20, r.Int64N(200)-100, r.Int64N(3)
 		}
 		want := identity(rows)
 		slices.SortStableFunc(want, func(a, b int32) int {
