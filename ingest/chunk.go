@@ -53,6 +53,27 @@ func (c *chunker) next() ([]byte, error) {
 	}
 }
 
+// header reads the header of CSV, and returns what follows it in its chunk.
+func (c *chunker) header(d *dialect) (names []string, rest []byte, err error) {
+	for {
+		chunk, err := c.next()
+		switch {
+		case errors.Is(err, io.EOF) && c.line == 0:
+			return nil, nil, feature.Errorf(feature.CodeInvalidArgument, "", "", "the file is empty (expected a header)")
+		case errors.Is(err, io.EOF):
+			return nil, nil, feature.Errorf(feature.CodeInvalidArgument, "", "", "the file has no header, only empty lines")
+		case err != nil:
+			return nil, nil, err
+		}
+		if names, rest, err = d.header(chunk); err != nil {
+			return nil, nil, feature.Errorf(feature.CodeInvalidArgument, "", "", "%w", err)
+		}
+		if names != nil {
+			return names, rest, nil
+		}
+	}
+}
+
 // lineAt returns the line, from 1, of a place in the chunk that is read.
 func (c *chunker) lineAt(buf []byte, at int) int64 {
 	return c.line + int64(bytes.Count(buf[:at], newline)) + 1

@@ -3,7 +3,6 @@ package ingest
 import (
 	"bytes"
 	"context"
-	"errors"
 	"io"
 	"iter"
 	"strings"
@@ -88,18 +87,9 @@ func (r *reader) csv(ctx context.Context, c *content) (seq iter.Seq2[*batch, err
 	}
 	d := newDialect(r.binding.csv)
 	chunks := r.chunker(text, d.recordsEnd)
-	first, err := chunks.next()
-	if errors.Is(err, io.EOF) {
-		return nil, 0, feature.Errorf(feature.CodeInvalidArgument, "ingest", c.in.name, "the file is empty (expected a header)")
-	} else if err != nil {
+	names, rest, err := chunks.header(d)
+	if err != nil {
 		return nil, 0, err
-	}
-	names, rest, err := d.header(first)
-	switch {
-	case err != nil:
-		return nil, 0, feature.Errorf(feature.CodeInvalidArgument, "ingest", c.in.name, "%w", err)
-	case names == nil:
-		return nil, 0, feature.Errorf(feature.CodeInvalidArgument, "ingest", c.in.name, "the file has no header, only empty lines")
 	}
 	slots, err := r.resolve(c.in.name, names)
 	switch {
@@ -108,7 +98,7 @@ func (r *reader) csv(ctx context.Context, c *content) (seq iter.Seq2[*batch, err
 	case err != nil:
 		return nil, 0, err
 	}
-	header = int64(bytes.Count(first[:len(first)-len(rest)], newline))
+	header = chunks.line - int64(bytes.Count(rest, newline))
 	next := func(context.Context) ([]byte, error) {
 		if rest != nil {
 			chunk := rest

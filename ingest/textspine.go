@@ -94,18 +94,9 @@ func (t *textSpine) header(c *content, d *dialect) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	first, err := text.next()
-	if errors.Is(err, io.EOF) {
-		return nil, feature.Errorf(feature.CodeInvalidArgument, "ingest", t.in.name, "the file is empty (expected a header)")
-	} else if err != nil {
-		return nil, err
-	}
-	names, _, err := d.header(first)
-	if err == nil && names == nil {
-		err = errors.New("the file has no header, only empty lines")
-	}
+	names, _, err := text.header(d)
 	if err != nil {
-		return nil, feature.Errorf(feature.CodeInvalidArgument, "ingest", t.in.name, "%w", err)
+		return nil, err
 	}
 	var faults []feature.Fault
 	for _, name := range twice(names) {
@@ -123,17 +114,10 @@ func (t *textSpine) csv(c *content, d *dialect) chunks {
 		}
 		slots := identity(len(t.names))
 		out := newCells(len(t.names))
-		for first := true; ; first = false {
-			chunk, err := text.next()
-			if errors.Is(err, io.EOF) {
-				return
-			}
-			rest := chunk
-			if err == nil && first {
-				_, rest, err = d.header(chunk)
-			}
+		_, chunk, err := text.header(d)
+		for ; !errors.Is(err, io.EOF); chunk, err = text.next() {
 			if err == nil {
-				d.split(rest, slots, out)
+				d.split(chunk, slots, out)
 			}
 			if !yield(out, err) || err != nil {
 				return
