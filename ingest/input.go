@@ -5,11 +5,13 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"net/url"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/granary-ml/granary/feature"
 	"github.com/granary-ml/granary/offline/bucket"
@@ -72,19 +74,25 @@ func (r *resolver) resolve(ctx context.Context, addresses []string) ([]*input, e
 	return out, nil
 }
 
+// find finds the inputs of one address.
 func (r *resolver) find(ctx context.Context, address string) ([]*input, error) {
 	scheme, rest, isURL := strings.Cut(address, "://")
 	if isURL && scheme != "file" {
 		return r.findObjects(ctx, scheme, rest)
 	}
-	name := address
+	name, pattern := address, address
 	if isURL {
-		name = strings.TrimPrefix(rest, "localhost")
+		u, err := url.Parse(address)
+		if err != nil || u.Host != "" && u.Host != "localhost" {
+			return nil, feature.Errorf(feature.CodeInvalidArgument, "ingest", address, "not the address of a file (expected file:///path)")
+		}
+		name, pattern = u.Path, u.Path
 	}
 	if !filepath.IsAbs(name) {
-		name = filepath.Join(r.baseDir, name) + trailingSlash(name)
+		// Joining cleans, and what follows a trailing slash must be a folder.
+		name, pattern = filepath.Join(r.baseDir, name)+trailingSlash(name), filepath.Join(literal(r.baseDir), name)
 	}
-	return findFiles(name, address)
+	return findFiles(name, pattern, address)
 }
 
 func trailingSlash(name string) string {
@@ -94,9 +102,14 @@ func trailingSlash(name string) string {
 	return ""
 }
 
+// literal makes a pattern of a path that matches nothing else.
+func literal(path string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}
+
 // findFiles finds local files: a file of that very name, those of a folder, or
-// those that a glob matches.
-func findFiles(name, address string) ([]*input, error) {
+// those that a pattern matches.
+func findFiles(name, pattern, address string) ([]*input, error) {
 	info, err := os.Stat(name)
 	switch {
 	case err == nil && info.IsDir():
@@ -106,16 +119,16 @@ func findFiles(name, address string) ([]*input, error) {
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, fileError(name, err)
 	}
-	names, err := filepath.Glob(name)
+	names, err := filepath.Glob(pattern)
 	if err != nil {
 		return nil, feature.Errorf(feature.CodeInvalidArgument, "ingest", address, "the pattern cannot be read: %w", err)
-	}
-	if len(names) == 0 {
-		return nil, feature.Errorf(feature.CodeNotFound, "ingest", address, "no such file, and as a pattern it matches none")
 	}
 	slices.Sort(names)
 	var out []*input
 	for _, name := range names {
+		if overlooks(pattern, name) {
+			continue
+		}
 		info, err := os.Stat(name)
 		if err != nil {
 			return nil, fileError(name, err)
@@ -124,26 +137,32 @@ func findFiles(name, address string) ([]*input, error) {
 			out = append(out, fileInput(name, info.Size()))
 		}
 	}
+	if len(out) == 0 {
+		return nil, feature.Errorf(feature.CodeNotFound, "ingest", address, "no such file, and as a pattern it matches none")
+	}
 	return out, nil
 }
 
 // filesBelow returns the files of a folder and its folders, but for the hidden.
+// The folder itself and files may be links; a link to a folder within it is not
+// followed, because it may lead back.
 func filesBelow(folder string) ([]*input, error) {
 	var out []*input
-	err := filepath.WalkDir(folder, func(name string, entry fs.DirEntry, err error) error {
+	root := strings.TrimRight(folder, "/") + "/" // with which a link is what it points to
+	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
-		case name != filepath.Clean(folder) && name != folder && hidden(entry.Name()):
+		case name != root && hidden(entry.Name()):
 			if entry.IsDir() {
 				return fs.SkipDir
 			}
 			return nil
-		case !entry.Type().IsRegular():
+		case entry.IsDir():
 			return nil
 		}
-		info, err := entry.Info()
-		if err == nil {
+		info, err := os.Stat(name)
+		if err == nil && info.Mode().IsRegular() {
 			out = append(out, fileInput(name, info.Size()))
 		}
 		return err
@@ -159,6 +178,18 @@ func filesBelow(folder string) ([]*input, error) {
 
 // hidden tells whether a name is by custom not data: .git, _SUCCESS, _delta_log.
 func hidden(name string) bool { return strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") }
+
+// overlooks tells whether a name that a pattern matches has a hidden part where
+// the pattern does not say so.
+func overlooks(pattern, name string) bool {
+	patterns, names := strings.Split(filepath.ToSlash(pattern), "/"), strings.Split(filepath.ToSlash(name), "/")
+	for i := 1; i <= min(len(patterns), len(names)); i++ { // no part of a pattern matches a slash
+		if hidden(names[len(names)-i]) && !hidden(patterns[len(patterns)-i]) {
+			return true
+		}
+	}
+	return false
+}
 
 func fileInput(name string, size int64) *input {
 	return &input{name: name, size: size, open: func(context.Context) (blob, error) {
@@ -177,6 +208,8 @@ func fileError(name string, err error) error {
 		code = feature.CodeNotFound
 	case errors.Is(err, fs.ErrPermission):
 		code = feature.CodePermissionDenied
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		code = feature.CodeResourceExhausted
 	}
 	return feature.Errorf(code, "ingest", name, "%w", err)
 }
@@ -228,7 +261,8 @@ func matches(pattern, key string) (bool, error) {
 		below := strings.TrimPrefix(key, pattern)
 		return !slices.ContainsFunc(strings.Split(below, "/"), hidden) && !strings.HasSuffix(key, "/"), nil
 	}
-	return path.Match(pattern, key)
+	ok, err := path.Match(pattern, key)
+	return ok && !overlooks(pattern, key), err
 }
 
 func (r *resolver) bucket(ctx context.Context, address, query string, hasQuery bool) (bucket.Bucket, error) {
