@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/csv"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -31,7 +32,7 @@ func TestCSVChunks(t *testing.T) {
 		var want []string
 		for k := range rapid.IntRange(0, 30).Draw(rt, "rows") {
 			x, y := cell.Draw(rt, "a"), cell.Draw(rt, "b")
-			require.NoError(rt, w.Write([]string{x, fmt.Sprint(k), y}))
+			require.NoError(rt, w.Write([]string{x, strconv.Itoa(k), y}))
 			// The writer leaves empty text unquoted, and so it is null.
 			want = append(want, fmt.Sprintf("%d %s %s", k, asWritten(x, w.UseCRLF), asWritten(y, w.UseCRLF)))
 		}
