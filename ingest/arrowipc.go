@@ -49,7 +49,7 @@ func (c *content) arrow(ctx context.Context, tempDir string) (*arrow.Schema, ite
 		}
 		return readArrow(ctx, &messages{r: file, bounded: true})
 	case bytes.HasPrefix(head, magicArrow):
-		return readArrow(ctx, &messages{r: stream})
+		return readArrow(ctx, &messages{r: stream, packed: c.packed})
 	case err != nil && len(head) == 0:
 		return nil, nil, feature.Errorf(feature.CodeInvalidArgument, "ingest", c.in.name, "the file is empty (expected Arrow IPC)")
 	}
@@ -168,6 +168,9 @@ type messages struct {
 	r io.Reader
 	// bounded tells that r ends where the messages do, as in a file.
 	bounded bool
+	// packed tells that r is unpacked as it is read: whether its bytes were the
+	// right ones is known only at its end.
+	packed bool
 	metadata
 }
 
@@ -191,7 +194,7 @@ func (m *messages) Message() (*ipc.Message, error) {
 	case err != nil:
 		return nil, err
 	case n == 0:
-		return nil, io.EOF
+		return nil, m.end()
 	case n > maxArrowMeta:
 		return nil, fmt.Errorf("a message with %d bytes of metadata, more than %d", n, maxArrowMeta)
 	}
@@ -218,6 +221,18 @@ func (m *messages) Message() (*ipc.Message, error) {
 		return nil, err
 	}
 	return ipc.NewMessage(memory.NewBufferBytes(meta), memory.NewBufferBytes(body)), nil
+}
+
+// end makes sure that what was packed ends where the messages do; it returns
+// io.EOF then.
+func (m *messages) end() error {
+	if !m.packed {
+		return io.EOF
+	}
+	if _, err := io.ReadFull(m.r, make([]byte, 1)); err != nil {
+		return err
+	}
+	return errors.New("something follows the end of the stream")
 }
 
 // length reads the length of the next message, before which, but in the oldest

@@ -93,11 +93,11 @@ func TestPushPermutations(t *testing.T) {
 			v := w.view(t, "f")
 			for range 2 {
 				for at := 0; at < len(rows); at += batch {
-					body := "k,event_timestamp,created,v,note\n"
+					lines := []string{"k,event_timestamp,created,v,note"}
 					for _, i := range order[at : at+batch] {
-						body += rows[i] + "\n"
+						lines = append(lines, rows[i])
 					}
-					out, err := w.ingester().Push(t.Context(), PushRequest{View: v, Format: feature.FormatCSV, Body: strings.NewReader(body)})
+					out, err := w.ingester().Push(t.Context(), PushRequest{View: v, Format: feature.FormatCSV, Body: strings.NewReader(strings.Join(lines, "\n"))})
 					require.NoError(t, err)
 					require.EqualValues(t, batch, out.Accepted)
 				}

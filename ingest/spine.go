@@ -4,13 +4,13 @@ import (
 	"context"
 	"io"
 	"iter"
-	"path/filepath"
 	"sync/atomic"
 
 	"github.com/apache/arrow/go/v17/arrow"
 	"github.com/apache/arrow/go/v17/arrow/array"
 
 	"github.com/granary-ml/granary/feature"
+	"github.com/granary-ml/granary/offline/bucket"
 	"github.com/granary-ml/granary/offline/parquetio"
 )
 
@@ -31,20 +31,33 @@ type SpineOptions struct {
 	TempDir string
 }
 
-// OpenSpine opens a spine that is a local file. The reader must be released;
-// an error that ends it early is told by its Err.
+// OpenSpine opens a spine that is one local file, or one object of a bucket by
+// its URL. The reader must be released; an error that ends it early is told by
+// its Err.
 //
 // Columns of Arrow and Parquet keep their types. Of CSV and JSON, the join keys
 // and the time column have the types that are wanted of them, and any other is
 // int64, float64, bool or text, whichever holds all of its values.
 func OpenSpine(ctx context.Context, path string, o SpineOptions) (array.RecordReader, error) {
-	find := &resolver{format: o.Format}
+	find := &resolver{format: o.Format, openBucket: func(ctx context.Context, url string) (bucket.Bucket, error) {
+		return bucket.Open(ctx, url, bucket.Options{})
+	}}
+	spine, err := openSpine(ctx, find, path, o)
+	if err != nil {
+		_ = find.Close() // it was only read
+		return nil, err
+	}
+	spine.onRelease(find.Close)
+	return spine, nil
+}
+
+func openSpine(ctx context.Context, find *resolver, path string, o SpineOptions) (*spine, error) {
 	inputs, err := find.resolve(ctx, []string{path})
 	if err != nil {
 		return nil, err
 	}
 	if len(inputs) != 1 {
-		return nil, feature.Errorf(feature.CodeInvalidArgument, "ingest", filepath.Clean(path), "%d files where the spine is one", len(inputs))
+		return nil, feature.Errorf(feature.CodeInvalidArgument, "ingest", path, "%d files where the spine is one", len(inputs))
 	}
 	if o.Name != "" {
 		inputs[0].name = o.Name
