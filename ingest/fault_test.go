@@ -16,6 +16,7 @@ import (
 
 	"github.com/granary-ml/granary/api/wire"
 	"github.com/granary-ml/granary/feature"
+	"github.com/granary-ml/granary/offline"
 	"github.com/granary-ml/granary/offline/bucket"
 	"github.com/granary-ml/granary/offline/bucket/buckettest"
 	"github.com/granary-ml/granary/online"
@@ -66,6 +67,10 @@ func TestFilesCancelled(t *testing.T) {
 	w := newWorld(t)
 	w.apply(t, counterYAML)
 	w.o.ChunkBytes = 1 << 10
+	// Little memory, so that sorted runs lie in the folder that must be empty.
+	spilling, err := offline.Open(t.Context(), w.storage, offline.Options{Clock: w.clock, TempDir: w.o.TempDir, MemoryLimit: 64 << 10})
+	require.NoError(t, err)
+	w.o.Offline = spilling
 	w.file(t, "a.csv", append(counterCSV(5000), "x,never,\n"...))
 	w.file(t, "b.csv", append([]byte("k,event_timestamp,v\nx,,\n"), counterCSV(5000)[20:]...))
 	v := w.view(t, "f")
