@@ -22,7 +22,8 @@ type FileRequest struct {
 	// Format is how the inputs are written. Empty: that of the view's source,
 	// else by the name of each input.
 	Format feature.Format
-	// Strict refuses all inputs if one row is rejected.
+	// Strict refuses all inputs if one row is rejected. The dead letters are
+	// written all the same.
 	Strict bool
 	// IdempotencyKey makes the request land once.
 	IdempotencyKey string
