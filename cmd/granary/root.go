@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -99,6 +100,7 @@ training, and their latest values for serving, both from one definition.
 
 Commands work on the stores that granary.yaml names, or with --server on those
 of a running server, with the same answers.`,
+		Version:       version + " " + runtime.Version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
@@ -106,6 +108,7 @@ of a running server, with the same answers.`,
 			return a.configure(cmd)
 		},
 	}
+	root.SetVersionTemplate("granary {{.Version}}\n")
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	flags := root.PersistentFlags()
