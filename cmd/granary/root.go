@@ -111,6 +111,7 @@ of a running server, with the same answers.`,
 	root.SetVersionTemplate("granary {{.Version}}\n")
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
+	root.Flags().BoolP("version", "v", false, "print the version and end (default false)") // cobra acts on it
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.flags.config, "config", "", "configuration file (default granary.yaml, if it is there)")
 	flags.StringVar(&a.flags.project, "project", "", "project to work on (default that of the configuration)")
