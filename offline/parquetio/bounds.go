@@ -132,6 +132,10 @@ func (b *floatBounds[A]) add(arr arrow.Array) {
 	}
 	b.nulls += int64(arr.NullN())
 	noNulls := arr.NullN() == 0
+	if f, ok := arr.(*array.Float64); ok && noNulls {
+		b.addAll(f.Float64Values())
+		return
+	}
 	for i := range arr.Len() {
 		if !noNulls && arr.IsNull(i) {
 			continue
@@ -147,6 +151,30 @@ func (b *floatBounds[A]) add(arr arrow.Array) {
 		case v > b.max:
 			b.max = v
 		}
+	}
+}
+
+// addAll adds values without nulls. A comparison with a NaN is false, so that it
+// changes no bound.
+func (b *floatBounds[A]) addAll(values []float64) {
+	low, high, nan := math.Inf(1), math.Inf(-1), false
+	for _, v := range values {
+		if v < low {
+			low = v
+		}
+		if v > high {
+			high = v
+		}
+		if v != v { // NaN
+			nan = true
+		}
+	}
+	b.nan = b.nan || nan
+	switch {
+	case b.any:
+		b.min, b.max = min(b.min, low), max(b.max, high)
+	case low <= high: // there is a number
+		b.min, b.max, b.any = low, high, true
 	}
 }
 

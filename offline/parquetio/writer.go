@@ -13,7 +13,6 @@ import (
 	"github.com/apache/arrow/go/v17/arrow/memory"
 	"github.com/apache/arrow/go/v17/parquet"
 	"github.com/apache/arrow/go/v17/parquet/compress"
-	"github.com/apache/arrow/go/v17/parquet/pqarrow"
 
 	"github.com/granary-ml/granary/feature"
 )
@@ -37,7 +36,7 @@ type Writer struct {
 	out     *countingWriter
 	schema  *arrow.Schema // of the records
 	stored  *arrow.Schema // of the file
-	file    *pqarrow.FileWriter
+	groups  groupWriter
 	order   *orderChecker
 	bounds  []boundsBuilder // by column; nil where there are no statistics
 	pending []arrow.Record  // rows of the next group, retained
@@ -70,7 +69,7 @@ func NewWriter(w io.Writer, schema *arrow.Schema, o WriterOptions) (*Writer, err
 			return err
 		}
 		props := writerProperties(out.stored, o.Codec, out.perRow)
-		out.file, err = pqarrow.NewFileWriter(out.stored, out.out, props, pqarrow.DefaultWriterProps())
+		out.groups, err = newGroupWriter(out.out, out.stored, props)
 		return err
 	})
 	if out.out.err != nil {
@@ -108,7 +107,7 @@ func (w *Writer) appendMetadata(o WriterOptions) error {
 		all[keySortedBy] = string(names)
 	}
 	for _, key := range slices.Sorted(maps.Keys(all)) {
-		if err := w.file.AppendKeyValueMetadata(key, all[key]); err != nil {
+		if err := w.groups.metadata(key, all[key]); err != nil {
 			return err
 		}
 	}
@@ -127,6 +126,7 @@ func writerProperties(schema *arrow.Schema, codec Codec, groupRows int) *parquet
 		parquet.WithMaxRowGroupLength(int64(groupRows)),
 		parquet.WithCompression(compression(codec)),
 		parquet.WithDictionaryDefault(false),
+		parquet.WithDataPageSize(pageBytes),
 	}
 	for _, f := range schema.Fields() {
 		switch f.Type.ID() { //nolint:exhaustive // every other type is written without a dictionary
@@ -137,6 +137,11 @@ func writerProperties(schema *arrow.Schema, codec Codec, groupRows int) *parquet
 	}
 	return parquet.NewWriterProperties(options...)
 }
+
+// pageBytes is the size of data pages. What a page goes through on its way, its
+// values, they with their levels, they compressed, then fits the processor's
+// cache together, and the buffers serve the next page of the column.
+const pageBytes = 240 << 10
 
 func compression(c Codec) compress.Compression {
 	switch c {
@@ -207,7 +212,7 @@ func checkNulls(rec arrow.Record) error {
 // no more than one encoded column is held besides them.
 func (w *Writer) flush() error {
 	err := guard(func() error {
-		w.file.NewRowGroup()
+		w.groups.begin()
 		for i := range w.schema.NumFields() {
 			if err := w.writeColumn(i); err != nil {
 				return err
@@ -237,7 +242,7 @@ func (w *Writer) writeColumn(i int) error {
 	}
 	column := arrow.NewChunked(w.stored.Field(i).Type, chunks)
 	defer column.Release()
-	return w.file.WriteColumnChunked(column, 0, int64(w.waiting))
+	return w.groups.column(column)
 }
 
 func (w *Writer) release() {
@@ -272,7 +277,7 @@ func (w *Writer) Close() (Summary, error) {
 			return Summary{}, w.err
 		}
 	}
-	if err := w.wrap(guard(w.file.Close)); err != nil {
+	if err := w.wrap(guard(w.groups.close)); err != nil {
 		w.err = err
 		return Summary{}, err
 	}

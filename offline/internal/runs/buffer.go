@@ -57,6 +57,27 @@ func (b *buffer) sorted(ctx context.Context, schema *arrow.Schema, keys []featur
 	}
 }
 
+// bufferReader reads a buffer as if it were a run.
+type bufferReader struct {
+	pull func() (arrow.Record, error, bool)
+	stop func()
+}
+
+func readBuffer(sorted iter.Seq2[arrow.Record, error]) *bufferReader {
+	pull, stop := iter.Pull2(sorted)
+	return &bufferReader{pull: pull, stop: stop}
+}
+
+func (r *bufferReader) next() (arrow.Record, error) {
+	rec, err, _ := r.pull()
+	return rec, err
+}
+
+func (r *bufferReader) close() error {
+	r.stop()
+	return nil
+}
+
 // order returns the rows in order.
 func (b *buffer) order(keys []feature.JoinKey) ([]gather.Ref, error) {
 	if b.rows > math.MaxInt32 {

@@ -2,7 +2,8 @@
 //
 // A [Sorter] buffers the records that it is given. When the buffer is full, its
 // rows are sorted and written to a local file, a run, while the next buffer
-// fills. At the end the runs are merged. The order is (join keys, event
+// fills. At the end the runs are merged, with the last buffer as it is where
+// memory allows. The order is (join keys, event
 // timestamp, created timestamp, arrival): rows are never swapped that are equal
 // in the first three, neither within a run nor between runs, so that the row
 // which was written later stays the later one.

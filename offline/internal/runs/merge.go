@@ -26,10 +26,16 @@ type merger struct {
 	refs    []gather.Ref
 }
 
+// source yields the batches of a run in order: nil at the end.
+type source interface {
+	next() (arrow.Record, error)
+	close() error
+}
+
 // cursor is the place of the merge in one run.
 type cursor struct {
 	run    int // runs are numbered by arrival
-	reader *runReader
+	reader source
 	rec    arrow.Record
 	source int32 // of rec among the sources
 	keys   rowkey.Grouped
@@ -39,15 +45,20 @@ type cursor struct {
 	prefix uint64 // of the key of the row
 }
 
-// open puts the first batch of each run on the heap.
-func (m *merger) open(paths []string) error {
+// open puts the first batch of each run on the heap. The last run may be one
+// that is in memory, or nil.
+func (m *merger) open(paths []string, last source) error {
+	if last != nil { // closed with the others, whatever fails
+		m.all = append(m.all, &cursor{run: len(paths), reader: last})
+	}
 	for i, path := range paths {
 		reader, err := openRun(path)
 		if err != nil {
 			return err
 		}
-		c := &cursor{run: i, reader: reader}
-		m.all = append(m.all, c)
+		m.all = append(m.all, &cursor{run: i, reader: reader})
+	}
+	for _, c := range m.all {
 		ok, err := m.load(c)
 		if err != nil {
 			return err

@@ -117,6 +117,35 @@ func TestSorted(t *testing.T) {
 	}
 }
 
+// TestSortedKeepsLast merges runs with a buffer that stayed in memory: of rows
+// that are equal, those of the buffer are the later ones.
+func TestSortedKeepsLast(t *testing.T) {
+	const batches, rows = 10, 5000
+	r := rand.New(rand.NewPCG(5, 6))
+	v := view(feature.Int64)
+	dir := t.TempDir()
+	s := runs.New(columns.TableSchema(v), v.Keys, runs.Options{Dir: dir, MemoryBytes: 8 << 20})
+	var all []row
+	for range batches {
+		batch := make([]row, rows)
+		for i := range batch {
+			batch[i] = row{key: r.Int64N(50), event: r.Int64N(4), created: r.Int64N(2), seq: int64(len(all) + i)}
+		}
+		all = append(all, batch...)
+		require.NoError(t, s.Add(t.Context(), record(v, batch)))
+	}
+	written := func() []string {
+		paths, err := filepath.Glob(filepath.Join(dir, "*", "*.arrow"))
+		require.NoError(t, err)
+		return paths
+	}
+	got := collect(t.Context(), t, s)
+	require.Equal(t, sortedRows(all), got)
+	require.Len(t, written(), 1, "the last buffer was not written")
+	require.NoError(t, s.Close())
+	require.Empty(t, written())
+}
+
 func TestSortedStopsEarly(t *testing.T) {
 	v := view(feature.Int64)
 	s := runs.New(columns.TableSchema(v), v.Keys, runs.Options{Dir: t.TempDir(), MemoryBytes: 1})

@@ -127,7 +127,7 @@ func (s *Sorter) Sorted(ctx context.Context) iter.Seq2[arrow.Record, error] {
 	if len(s.runs) == 0 {
 		return s.buffer.sorted(ctx, s.schema, s.keys, s.batchRows())
 	}
-	if len(s.buffer.records) > 0 {
+	if len(s.buffer.records) > 0 && !s.keepsLast() {
 		if err := s.spill(ctx); err != nil {
 			return fail(err)
 		}
@@ -138,7 +138,13 @@ func (s *Sorter) Sorted(ctx context.Context) iter.Seq2[arrow.Record, error] {
 	if err := s.reduce(ctx); err != nil {
 		return fail(err)
 	}
-	return s.merge(ctx, s.runs)
+	return s.merge(ctx, s.runs, &s.buffer)
+}
+
+// keepsLast tells whether the last buffer can stay in memory while the runs are
+// merged with it, whose batches then have the other half.
+func (s *Sorter) keepsLast() bool {
+	return int64(len(s.runs))*2*batchBytes <= s.o.MemoryBytes/2
 }
 
 // reduce merges neighbouring runs until there are few enough. Only neighbours
@@ -151,7 +157,7 @@ func (s *Sorter) reduce(ctx context.Context) error {
 			part := s.runs[start:min(start+s.fanIn(), len(s.runs))]
 			path := s.dir.file(made)
 			made++
-			if err := writeRun(path, s.schema, s.merge(ctx, part)); err != nil {
+			if err := writeRun(path, s.schema, s.merge(ctx, part, &buffer{})); err != nil {
 				return err
 			}
 			if err := removeAll(part); err != nil {
@@ -164,10 +170,15 @@ func (s *Sorter) reduce(ctx context.Context) error {
 	return nil
 }
 
-func (s *Sorter) merge(ctx context.Context, paths []string) iter.Seq2[arrow.Record, error] {
+// merge yields the rows of runs and of a buffer, which came after them, in order.
+func (s *Sorter) merge(ctx context.Context, paths []string, last *buffer) iter.Seq2[arrow.Record, error] {
 	return func(yield func(arrow.Record, error) bool) {
 		m := merger{schema: s.schema, keys: s.keys, batchRows: s.batchRows()}
-		err := m.open(paths)
+		var inMemory source
+		if last.rows > 0 {
+			inMemory = readBuffer(last.sorted(ctx, s.schema, s.keys, s.batchRows()))
+		}
+		err := m.open(paths, inMemory)
 		if err == nil {
 			err = m.run(ctx, yield)
 		}
