@@ -220,7 +220,9 @@ func sniff(head []byte) string {
 			return m.name
 		}
 	}
-	if bytes.IndexByte(head, 0) >= 0 {
+	// Further on a zero is a character like any other, and a fault of one row
+	// where it does not belong.
+	if line, _, _ := bytes.Cut(head, newline); bytes.IndexByte(line, 0) >= 0 {
 		return "binary data"
 	}
 	return ""

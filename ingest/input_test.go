@@ -13,6 +13,7 @@ import (
 
 	"github.com/granary-ml/granary/feature"
 	"github.com/granary-ml/granary/offline/bucket"
+	"github.com/granary-ml/granary/offline/bucket/buckettest"
 )
 
 // found returns the names of the inputs of addresses, below a folder.
@@ -171,5 +172,41 @@ func TestFileErrors(t *testing.T) {
 		syscall.ENOSPC: feature.CodeResourceExhausted, syscall.EIO: feature.CodeInternal,
 	} {
 		require.Equal(t, code, feature.CodeOf(fileError("x", &fs.PathError{Op: "open", Path: "x", Err: err})))
+	}
+}
+
+// TestFilesBucketRefuses: inputs whose bucket refuses or breaks off, at whichever
+// call, keep the bucket's code and land nothing; the next run lands them.
+func TestFilesBucketRefuses(t *testing.T) {
+	rec := foreign(t, "k int64 [0, 1, 2]\nevent_timestamp timestamp[s] [1, 2, 3]\nv int64 [0, 1, 2]")
+	for name, data := range map[string][]byte{
+		"a.csv": counterCSV(2000), "a.csv.gz": pack(t, "gzip", counterCSV(2000)), "a.parquet": columnar(t, "parquet", rec),
+		"a.arrow": columnar(t, "arrow", rec), "a.arrows": columnar(t, "stream", rec),
+	} {
+		for _, code := range []feature.Code{feature.CodeUnavailable, feature.CodePermissionDenied} {
+			inputs := memBucket(t)
+			require.NoError(t, inputs.PutIfAbsent(t.Context(), "in/"+name, data))
+			for nth := 1; ; nth++ {
+				require.Less(t, nth, 200)
+				faults := buckettest.NewFaults(inputs, 1, buckettest.Fault{Nth: nth, Err: feature.Errorf(code, "bucket", "in/"+name, "not today")})
+				w := newWorld(t)
+				w.apply(t, counterYAML)
+				w.o.OpenBucket = func(context.Context, string) (bucket.Bucket, error) { return lent{faults}, nil }
+				v := w.view(t, "f")
+				req := FileRequest{View: v, Inputs: []string{"mem://b/in/"}}
+				_, err := w.ingester().Files(t.Context(), req)
+				if faults.Surfaced(0) == 0 {
+					require.NoError(t, err)
+					require.Greater(t, nth, 2, name)
+					break
+				}
+				require.Equal(t, code, feature.CodeOf(err), "%s, call %d: %v", name, nth, err)
+				require.ErrorContains(t, err, name)
+				require.Equal(t, "no rows\n", w.rows(t, v))
+				sum, err := w.ingester().Files(t.Context(), req)
+				require.NoError(t, err)
+				require.Positive(t, sum.Accepted)
+			}
+		}
 	}
 }

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -15,12 +16,12 @@ import (
 
 // json reads one document: an array of rows, or an object of columns of one
 // length. It is read as a whole, because only its end tells that it is valid.
-func (r *reader) json(c *content) (iter.Seq2[*batch, error], error) {
+func (r *reader) json(ctx context.Context, c *content) (iter.Seq2[*batch, error], error) {
 	text, err := c.text()
 	if err != nil {
 		return nil, err
 	}
-	doc, err := io.ReadAll(io.LimitReader(text, maxChunk+1))
+	doc, err := io.ReadAll(io.LimitReader(contextReader{ctx: ctx.Err, r: text}, maxChunk+1))
 	switch {
 	case err != nil:
 		return nil, err

@@ -64,7 +64,7 @@ func (r *reader) format(ctx context.Context, c *content) (seq iter.Seq2[*batch, 
 	case feature.FormatNDJSON:
 		seq, err = r.ndjson(ctx, c)
 	case feature.FormatJSON:
-		seq, err = r.json(c)
+		seq, err = r.json(ctx, c)
 	case feature.FormatParquet:
 		seq, err = r.parquet(ctx, c)
 	case feature.FormatArrow:
