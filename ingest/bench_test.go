@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/granary-ml/granary/feature"
+	"github.com/granary-ml/granary/offline/parquetio"
 )
 
 // wideView is a key, two timestamps and ten floats.
@@ -61,6 +62,26 @@ func wideNDJSON(rows int) []byte {
 	return b.Bytes()
 }
 
+// wideParquet has the rows of wideCSV.
+func wideParquet(b *testing.B, rows int) []byte {
+	b.Helper()
+	data := wideCSV(rows)
+	in := &input{name: "bench", format: feature.FormatCSV, open: func(context.Context) (blob, error) { return newMemory(data), nil }}
+	var out bytes.Buffer
+	var w *parquetio.Writer
+	for batch, err := range New(Options{}).reader(bindFiles(wideView(), 0)).batches(b.Context(), in) {
+		require.NoError(b, err)
+		if w == nil {
+			w, err = parquetio.NewWriter(&out, batch.record.Schema(), parquetio.WriterOptions{})
+			require.NoError(b, err)
+		}
+		require.NoError(b, w.Write(batch.record))
+	}
+	_, err := w.Close()
+	require.NoError(b, err)
+	return out.Bytes()
+}
+
 func benchmarkDecode(b *testing.B, format feature.Format, data []byte) {
 	b.Helper()
 	i := New(Options{})
@@ -79,5 +100,6 @@ func benchmarkDecode(b *testing.B, format feature.Format, data []byte) {
 func BenchmarkDecode(b *testing.B) {
 	const rows = 200_000
 	b.Run("csv", func(b *testing.B) { benchmarkDecode(b, feature.FormatCSV, wideCSV(rows)) })
+	b.Run("parquet", func(b *testing.B) { benchmarkDecode(b, feature.FormatParquet, wideParquet(b, rows)) })
 	b.Run("ndjson", func(b *testing.B) { benchmarkDecode(b, feature.FormatNDJSON, wideNDJSON(rows)) })
 }

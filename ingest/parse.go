@@ -1,6 +1,9 @@
 package ingest
 
 import (
+	"encoding/binary"
+	"math"
+	"math/bits"
 	"strconv"
 	"unsafe"
 
@@ -42,7 +45,7 @@ func fastInt(b []byte) (int64, bool) {
 type decimal struct {
 	neg      bool
 	mantissa uint64 // wrong where digits > 19
-	digits   int    // without leading zeros
+	digits   int    // of the mantissa, or a few more where zeros lead
 	frac     int    // digits after the point
 	point    bool
 	exponent bool // an exponent follows, which is not in the mantissa
@@ -76,17 +79,43 @@ func splitDecimal(b []byte) (d decimal, ok bool) {
 
 // take adds the digits at b[i:] to the mantissa and returns where they end.
 func (d *decimal) take(b []byte, i int) int {
+	for i+8 <= len(b) {
+		v, ok := eightDigits(binary.LittleEndian.Uint64(b[i:]))
+		if !ok {
+			break
+		}
+		if d.mantissa = d.mantissa*1e8 + v; d.mantissa != 0 || d.digits != 0 {
+			d.digits += 8
+		}
+		i += 8
+	}
 	for ; i < len(b); i++ {
 		c := b[i] - '0'
 		if c > 9 {
 			break
 		}
 		d.mantissa = d.mantissa*10 + uint64(c)
-		if d.mantissa != 0 {
+		if d.mantissa != 0 || d.digits != 0 { // too many may add up to 0 in 64 bits
 			d.digits++
 		}
 	}
 	return i
+}
+
+// eightDigits reads eight characters at once, the first in the lowest byte. All
+// are digits if the upper half of each byte is 3, and still is with 6 added to
+// it. Then neighbours are joined to numbers of two digits, of four, of eight,
+// each by one multiplication, whose upper part is 10 (100, 10,000) times the one
+// plus the other.
+func eightDigits(word uint64) (v uint64, ok bool) {
+	const upper, six, threes = 0xf0f0f0f0f0f0f0f0, 0x0606060606060606, 0x3333333333333333
+	if word&upper|(word+six)&upper>>4 != threes {
+		return 0, false
+	}
+	word = word & 0x0f0f0f0f0f0f0f0f * (10<<8 + 1) >> 8
+	word = word & 0x00ff00ff00ff00ff * (100<<16 + 1) >> 16
+	word = word & 0x0000ffff0000ffff * (10000<<32 + 1) >> 32
+	return word, true
 }
 
 // exponentAt tells whether b[i:] is an exponent.
@@ -115,20 +144,18 @@ var pow10 = [...]float64{
 // make a quotient that is rounded once, so it is the nearest.
 func fastFloat64(b []byte) (float64, bool) {
 	d, ok := splitDecimal(b)
-	if !ok {
+	switch {
+	case !ok:
 		return 0, false
-	}
-	if d.digits <= 19 && d.mantissa < 1<<53 && !d.exponent && d.frac < len(pow10) {
+	case d.digits <= maxDigits && d.mantissa < 1<<bits64 && !d.exponent && d.frac < len(pow10):
 		f := float64(d.mantissa)
 		if d.frac > 0 {
 			f /= pow10[d.frac]
 		}
-		if d.neg {
-			f = -f
-		}
-		return f, true
-	}
-	if !d.point && !d.exponent {
+		return d.signed(f), true
+	case d.digits <= maxDigits && d.frac > 0 && !d.exponent && d.frac < len(intPow10):
+		return d.signed(nearest(d.mantissa, intPow10[d.frac], bits64)), true
+	case !d.point && !d.exponent:
 		return 0, false // an integer, which must be exact
 	}
 	f, err := strconv.ParseFloat(str(b), 64)
@@ -141,24 +168,67 @@ const maxExactPow10In32 = 10
 // fastFloat32 is fastFloat64 for float32.
 func fastFloat32(b []byte) (float32, bool) {
 	d, ok := splitDecimal(b)
-	if !ok {
+	switch {
+	case !ok:
 		return 0, false
-	}
-	if d.digits <= 19 && d.mantissa < 1<<24 && !d.exponent && d.frac <= maxExactPow10In32 {
+	case d.digits <= maxDigits && d.mantissa < 1<<bits32 && !d.exponent && d.frac <= maxExactPow10In32:
 		f := float32(d.mantissa)
 		if d.frac > 0 {
 			f /= float32(pow10[d.frac])
 		}
-		if d.neg {
-			f = -f
-		}
-		return f, true
-	}
-	if !d.point && !d.exponent {
+		return float32(d.signed(float64(f))), true
+	case d.digits <= maxDigits && d.frac > 0 && !d.exponent && d.frac < len(intPow10):
+		return float32(d.signed(nearest(d.mantissa, intPow10[d.frac], bits32))), true
+	case !d.point && !d.exponent:
 		return 0, false
 	}
 	f, err := strconv.ParseFloat(str(b), 32)
 	return float32(f), err == nil
+}
+
+func (d *decimal) signed(f float64) float64 {
+	if d.neg {
+		return -f
+	}
+	return f
+}
+
+const (
+	maxDigits = 19 // that every mantissa of 64 bits has room for
+	bits64    = 53 // of the mantissa of a float64
+	bits32    = 24 // and of a float32
+)
+
+// intPow10 are the powers of ten that 64 bits hold.
+var intPow10 = [maxDigits + 1]uint64{
+	1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11,
+	1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19,
+}
+
+// nearest returns n/d rounded to a mantissa of so many bits, half to even; d is
+// not 0. Both are shifted until their highest bit is set, so that the quotient
+// of 128 by 64 bits has 64 bits of which the first is set; whether it is exact
+// is known by the remainder, so it is rounded once. Numbers of 64 bits make no
+// quotient that is too small or too large for a float32.
+func nearest(n, d uint64, width int) float64 {
+	if n == 0 {
+		return 0
+	}
+	shift := bits.LeadingZeros64(d) - bits.LeadingZeros64(n)
+	hi, lo := n<<bits.LeadingZeros64(n), uint64(0)
+	d <<= bits.LeadingZeros64(d)
+	if hi >= d {
+		hi, lo, shift = hi>>1, hi<<63, shift+1
+	}
+	q, rest := bits.Div64(hi, lo, d)
+	cut := 64 - width
+	mantissa, tail, half := q>>cut, q&(1<<cut-1), uint64(1)<<(cut-1)
+	if tail > half || tail == half && (rest != 0 || mantissa&1 == 1) {
+		mantissa++
+	}
+	// q times 2^(shift-64) is the quotient; a mantissa that has become one bit
+	// longer is exact all the same.
+	return math.Ldexp(float64(mantissa), shift-64+cut)
 }
 
 // fastTimestamp reads YYYY-MM-DD(T| )HH:MM:SS[.digits](Z|±HH:MM|nothing); more
