@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -278,5 +279,21 @@ func TestCutAnywhere(t *testing.T) {
 			require.True(t, ingestBytes(t, Options{TempDir: t.TempDir()}, c.format, c.data[:n]).refused, "%s of %d bytes", name, n)
 		}
 		require.True(t, ingestBytes(t, Options{}, c.format, c.data[:len(c.data)-1]).refused, name)
+	}
+}
+
+// TestCancelledInput: an input is read no further once the context has ended, in
+// whichever format.
+func TestCancelledInput(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	rec := foreign(t, strings.Replace(anyRecord, "string_view", "string", 1))
+	for format, data := range map[feature.Format][]byte{
+		feature.FormatCSV: []byte(anyHeader), feature.FormatNDJSON: []byte("{}\n"), feature.FormatJSON: []byte("[]"),
+		feature.FormatArrow: columnar(t, "stream", rec), feature.FormatParquet: columnar(t, "parquet", rec),
+	} {
+		in := &input{name: "in", format: format, size: int64(len(data)), open: func(context.Context) (blob, error) { return newMemory(data), nil }}
+		_, err := collect(New(Options{}).reader(bindFiles(anyView(), 0)).batches(ctx, in))
+		require.ErrorIs(t, err, context.Canceled, format)
 	}
 }

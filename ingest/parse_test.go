@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"math"
+	"math/rand/v2"
 	"strconv"
 	"testing"
 	"time"
@@ -119,4 +120,15 @@ func FuzzParse(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) { sameAsRule(t, text) })
+}
+
+// TestFastParsersRoundOnce: of many numbers of 17 to 19 digits some lie just
+// above the middle of two floats, where only the remainder tells them from it.
+func TestFastParsersRoundOnce(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 3))
+	for range 50_000 {
+		digits := strconv.FormatUint(1e16+rng.Uint64N(9e18), 10)
+		point := 1 + rng.IntN(len(digits)-1)
+		sameAsRule(t, digits[:point]+"."+digits[point:])
+	}
 }

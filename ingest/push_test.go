@@ -145,3 +145,43 @@ func TestPushAgainWithoutKey(t *testing.T) {
 	require.Equal(t, 2, strings.Count(w.rows(t, v), "\n"))
 	require.Equal(t, map[int64]int64{0: 1}, w.counts(t, v, 1))
 }
+
+// TestPushManyChunks: a push that is decoded in many pieces goes online as a
+// whole.
+func TestPushManyChunks(t *testing.T) {
+	w := newWorld(t)
+	w.apply(t, counterYAML)
+	w.o.ChunkBytes, w.o.WriteRows = 64, 7
+	v := w.view(t, "f")
+	out, err := w.ingester().Push(t.Context(), PushRequest{View: v, Format: feature.FormatCSV, Body: bytes.NewReader(counterCSV(100))})
+	require.NoError(t, err)
+	require.EqualValues(t, 200, out.Accepted)
+	served := w.counts(t, v, 100)
+	require.Len(t, served, 100)
+	for k, got := range served {
+		require.Equal(t, k, got)
+	}
+}
+
+// TestPushRepeatedTakesItsOwnRows: a push that is repeated finishes its own rows
+// online, not what others have left in the table for the next materialization.
+func TestPushRepeatedTakesItsOwnRows(t *testing.T) {
+	w := newWorld(t)
+	w.apply(t, counterYAML)
+	v := w.view(t, "f")
+	push := func(key string, k int, o wire.PushOptions) wire.PushResult {
+		o.IdempotencyKey = key
+		out, err := w.ingester().Push(t.Context(), PushRequest{
+			View: v, Format: feature.FormatCSV, Options: o,
+			Body: strings.NewReader(fmt.Sprintf("k,event_timestamp,v\n%d,2024-01-01,%d\n", k, k)),
+		})
+		require.NoError(t, err)
+		return out
+	}
+	push("zero", 0, wire.PushOptions{Offline: true})
+	push("one", 1, wire.PushOptions{Offline: true})
+	push("two", 2, wire.PushOptions{Offline: true})
+	require.Empty(t, w.counts(t, v, 3))
+	require.True(t, push("one", 1, wire.PushOptions{}).Repeated)
+	require.Equal(t, map[int64]int64{1: 1}, w.counts(t, v, 3))
+}
