@@ -319,17 +319,27 @@ func (b *schemaBuilder) content(e *schemaElement, at levels, nullable bool) (*no
 	return newStruct(e.name, at, children, nullable), nil
 }
 
+// takeRepeated takes the repeated field of an annotated list or map, and gives
+// the levels of what is in it.
+func (b *schemaBuilder) takeRepeated(at levels) (*schemaElement, levels, error) {
+	c, err := b.take()
+	if err != nil {
+		return nil, levels{}, err
+	}
+	inner := at.intoList().below(c.name)
+	if inner.depth > maxSchemaDepth {
+		return nil, levels{}, fmt.Errorf("field %.80q is nested more than %d deep", at.path, maxSchemaDepth)
+	}
+	return c, inner, nil
+}
+
 // list builds an annotated list. Its one field is repeated. In today's form that
 // is a group around the element; writers of old made it the element itself, and
 // the specification's rules, taken in its order, tell which.
 func (b *schemaBuilder) list(e *schemaElement, at levels, nullable bool) (*node, error) {
-	c, err := b.take()
+	c, inner, err := b.takeRepeated(at)
 	if err != nil {
 		return nil, err
-	}
-	inner := at.intoList().below(c.name)
-	if inner.depth > maxSchemaDepth {
-		return nil, fmt.Errorf("field %.80q is nested more than %d deep", at.path, maxSchemaDepth)
 	}
 	kind := c.meaning().kind
 	isElement := c.isLeaf || c.children != 1 || c.name == "array" || c.name == e.name+"_tuple" ||
@@ -350,13 +360,9 @@ func (b *schemaBuilder) list(e *schemaElement, at levels, nullable bool) (*node,
 // mapping builds an annotated map: a repeated group of a key and a value. What
 // is called a map and is something else becomes a list of what it is.
 func (b *schemaBuilder) mapping(e *schemaElement, at levels, nullable bool) (*node, error) {
-	c, err := b.take()
+	c, inner, err := b.takeRepeated(at)
 	if err != nil {
 		return nil, err
-	}
-	inner := at.intoList().below(c.name)
-	if inner.depth > maxSchemaDepth {
-		return nil, fmt.Errorf("field %.80q is nested more than %d deep", at.path, maxSchemaDepth)
 	}
 	var entry *node
 	if !c.isLeaf && c.children == 1 {

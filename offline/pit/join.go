@@ -91,7 +91,7 @@ func (j *Join) Add(b Block) {
 			position: b.Position + int64(g.Start),
 		}
 		// Rows of the spine before the oldest row of the group see none of it.
-		lo += int32(lowerBound(j.spine.at[lo:hi], rows.event[0])) //nolint:gosec // below the spine's length
+		lo += int32(Seek(j.spine.at[lo:hi], 0, rows.event[0])) //nolint:gosec // below the spine's length
 		if lo == hi {
 			continue
 		}

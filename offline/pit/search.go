@@ -1,14 +1,15 @@
 package pit
 
-// lowerBound returns the number of values below v in an ascending slice. It
-// gallops from the front, where the answer mostly is.
-func lowerBound(values []int64, v int64) int {
-	lo, hi := 0, 1
-	for hi <= len(values) && values[hi-1] < v {
-		lo = hi
-		hi *= 2
+// Seek returns the first index from on whose value in an ascending slice is not
+// below v, len(values) if there is none. It gallops from where it starts, where
+// the answer mostly is.
+func Seek[T int64 | uint64](values []T, from int, v T) int {
+	lo, step := from, 1
+	for lo+step <= len(values) && values[lo+step-1] < v {
+		lo += step
+		step *= 2
 	}
-	hi = min(hi, len(values))
+	hi := min(lo+step-1, len(values))
 	for lo < hi {
 		mid := int(uint(lo+hi) / 2)
 		if values[mid] < v {

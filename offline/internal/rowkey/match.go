@@ -48,40 +48,21 @@ func matchPrefixes(wanted, rows []uint64) []pit.Group {
 	var out []pit.Group
 	i, k := 0, 0
 	for k < len(wanted) {
-		i = seek(rows, i, wanted[k])
+		i = pit.Seek(rows, i, wanted[k])
 		if i == len(rows) {
 			break
 		}
 		if rows[i] != wanted[k] {
-			k = seek(wanted, k, rows[i])
+			k = pit.Seek(wanted, k, rows[i])
 			continue
 		}
 		end := len(rows) // of the largest key there is
 		if wanted[k] != math.MaxUint64 {
-			end = seek(rows, i, wanted[k]+1)
+			end = pit.Seek(rows, i, wanted[k]+1)
 		}
 		out = append(out, pit.Group{Key: int32(k), Start: int32(i), End: int32(end)}) //nolint:gosec // indices
 		i = end
 		k++
 	}
 	return out
-}
-
-// seek returns the first index from on whose value is not below v.
-func seek(values []uint64, from int, v uint64) int {
-	lo, step := from, 1
-	for lo+step <= len(values) && values[lo+step-1] < v {
-		lo += step
-		step *= 2
-	}
-	hi := min(lo+step-1, len(values))
-	for lo < hi {
-		mid := int(uint(lo+hi) / 2)
-		if values[mid] < v {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	return lo
 }
